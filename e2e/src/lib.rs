@@ -1,0 +1,1 @@
+//! Cluster scenarios against a real API server.

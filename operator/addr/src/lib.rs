@@ -1,0 +1,1 @@
+//! Every address: parse, print, order.

@@ -1,0 +1,1 @@
+//! Interprets a plan step by step; new state and journal.

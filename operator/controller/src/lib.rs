@@ -1,0 +1,1 @@
+//! observe, decide, act, publish.

@@ -1,0 +1,1 @@
+//! A petgraph dag over any id: order, cycles, ready set.

@@ -1,0 +1,1 @@
+//! Configuration, state and provider answers to an immutable plan.

@@ -1,0 +1,1 @@
+//! Traits and data for every effect of the engine.

@@ -1,0 +1,1 @@
+//! State model and the v4 file format.

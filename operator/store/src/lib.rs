@@ -1,0 +1,1 @@
+//! Keeps state and plans in Secrets or files, locks in Leases.

@@ -1,0 +1,1 @@
+//! HCL text to a spanned tree; broken code is kept.

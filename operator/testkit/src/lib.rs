@@ -1,0 +1,1 @@
+//! Fakes and check helpers for tests.

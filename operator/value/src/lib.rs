@@ -1,0 +1,1 @@
+//! Types, values (unknown, null, marks), paths, schemas, conversion, JSON and MessagePack wire.

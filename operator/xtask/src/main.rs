@@ -1,0 +1,2 @@
+//! The project's one development tool.
+fn main() {}
