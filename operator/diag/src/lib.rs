@@ -1,1 +1,12 @@
-//! Sources, spans and diagnostics, and their text form.
+//! Sources, spans and diagnostics: the one way a fault is told, from the lexer to `Workspace.status`.
+//!
+//! First crate of the pipeline; everything may use it. It never reads files, never prints, and knows nothing of
+//! values, so it cannot leak one: what a diagnostic says is what its maker put into it.
+
+mod diagnostic;
+mod render;
+mod source;
+
+pub use diagnostic::{Diag, Diags, Severity};
+pub use render::{Style, render};
+pub use source::{FileId, LineColumn, Place, Source, Sources, Span};

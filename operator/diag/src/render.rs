@@ -1,0 +1,112 @@
+//! The text form of a diagnostic for a terminal or a condition message.
+//!
+//! The layout is the one Terraform users know: a boxed summary, the place, the source line, the detail. It never
+//! shows values of variables; the source line is the user's own text.
+
+use std::fmt::Write as _;
+
+use crate::{Diag, Severity, Sources, Span};
+
+/// Whether the text carries ANSI colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// No escape sequences.
+    Plain,
+    /// ANSI colours and underlining of the blamed text.
+    Colour,
+}
+
+/// Renders one diagnostic, with its source line where the place is known; ends with a newline.
+pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
+    let (colour, word) = match diag.severity {
+        Severity::Error => ("31", "Error"),
+        Severity::Warning => ("33", "Warning"),
+    };
+    let paint = |code: &str, text: &str| match style {
+        Style::Plain => text.to_owned(),
+        Style::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+    };
+    let mut lines = vec![format!("{}{}", paint(&format!("1;{colour}"), &format!("{word}: ")), paint("1", &diag.summary))];
+    lines.push(String::new());
+    let mut placed = false;
+    if let Some(span) = diag.subject {
+        if let Some(text) = snippet(span, diag, sources, style) {
+            lines.extend(text);
+            lines.push(String::new());
+            placed = true;
+        }
+    }
+    if !placed {
+        if let Some(address) = &diag.address {
+            lines.push(format!("  with {address},"));
+            lines.push(String::new());
+        }
+    }
+    if !diag.detail.is_empty() {
+        lines.extend(diag.detail.trim_end().lines().map(str::to_owned));
+    } else {
+        lines.pop();
+    }
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", paint(colour, "╷"));
+    for line in lines {
+        let _ = writeln!(out, "{} {line}", paint(colour, "│"));
+    }
+    let _ = writeln!(out, "{}", paint(colour, "╵"));
+    out
+}
+
+fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<Vec<String>> {
+    let source = sources.get(span.file)?;
+    let place = sources.place(span)?;
+    let mut head = format!("  on {} line {}", place.file, place.start.line);
+    if let Some(address) = &diag.address {
+        head = format!("  with {address},\n{head}");
+    }
+    if let Some(context) = diag.context.and_then(|span| sources.place(span)) {
+        let title = source.line(context.start.line).trim().trim_end_matches('{').trim();
+        if context.file == place.file && context.start.line < place.start.line && !title.is_empty() {
+            let _ = write!(head, ", in {title}");
+        }
+    }
+    head.push(':');
+    let mut out: Vec<String> = head.lines().map(str::to_owned).collect();
+    let last = place.end.line.min(place.start.line + 9);
+    for number in place.start.line..=last.max(place.start.line) {
+        let line = source.line(number);
+        let text = if style == Style::Colour { underline(line, number, &place, source.line_starts()) } else { line.to_owned() };
+        out.push(format!("{number:>4}: {text}"));
+    }
+    Some(out)
+}
+
+fn underline(line: &str, number: usize, place: &crate::Place, starts: &[u32]) -> String {
+    let base = starts.get(number - 1).map_or(0, |start| *start as usize);
+    let from = place.start.byte.saturating_sub(base).min(line.len());
+    let to = place.end.byte.saturating_sub(base).min(line.len()).max(from);
+    match (line.get(..from), line.get(from..to), line.get(to..)) {
+        (Some(before), Some(blamed), Some(after)) if !blamed.is_empty() => {
+            format!("{before}\u{1b}[4m{blamed}\u{1b}[0m{after}")
+        }
+        _ => line.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_place_line_and_detail() {
+        let mut sources = Sources::new();
+        let file = sources.add("main.tf", "locals {\n  a = var.b\n}\n");
+        let diag = Diag::error("Reference to undeclared input variable", "Declare it with a variable block.")
+            .at(Span::new(file, 15, 20))
+            .within(Span::new(file, 0, 6));
+        let text = render(&diag, &sources, Style::Plain);
+        assert_eq!(
+            text,
+            "╷\n│ Error: Reference to undeclared input variable\n│ \n│   on main.tf line 2, in locals:\n│    2:   a = var.b\n│ \n│ Declare it with a variable block.\n╵\n"
+        );
+    }
+}
