@@ -1,0 +1,186 @@
+//! Schemas of providers: what a block may hold, and the object type that follows from it.
+//!
+//! Source: Terraform `internal/configs/configschema`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use crate::Type;
+
+/// All that a provider offers.
+#[derive(Clone, Debug, Default)]
+pub struct ProviderSchema {
+    /// The provider's own configuration.
+    pub provider: Schema,
+    /// The `provider_meta` block, if the provider takes one.
+    pub provider_meta: Option<Schema>,
+    /// Managed resource types.
+    pub resources: BTreeMap<Arc<str>, Schema>,
+    /// Data sources.
+    pub data_sources: BTreeMap<Arc<str>, Schema>,
+    /// Ephemeral resource types.
+    pub ephemeral_resources: BTreeMap<Arc<str>, Schema>,
+    /// Does the provider want to be asked to plan deletions?
+    pub plan_destroy: bool,
+    /// May the schema be kept and not asked again of later processes?
+    pub get_provider_schema_optional: bool,
+    /// Can it move resources across types?
+    pub move_resource_state: bool,
+}
+
+/// A versioned block.
+#[derive(Clone, Debug, Default)]
+pub struct Schema {
+    /// Schema version, for upgrades.
+    pub version: i64,
+    /// The content.
+    pub block: Block,
+    /// The identity schema, if the type has one.
+    pub identity: Option<IdentitySchema>,
+}
+
+/// The identity of a resource type.
+#[derive(Clone, Debug)]
+pub struct IdentitySchema {
+    /// Its own version.
+    pub version: i64,
+    /// Its attributes: type and whether import must give it.
+    pub attributes: BTreeMap<Arc<str>, (Type, bool)>,
+}
+
+impl IdentitySchema {
+    /// The type of identity values.
+    pub fn ty(&self) -> Type {
+        Type::object(self.attributes.iter().map(|(name, (ty, _))| (name.clone(), ty.clone())))
+    }
+}
+
+/// Attributes and nested blocks.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// By name.
+    pub attributes: BTreeMap<Arc<str>, Attribute>,
+    /// By type.
+    pub blocks: BTreeMap<Arc<str>, NestedBlock>,
+    /// Set where the whole block is deprecated (the text may be empty).
+    pub deprecated: Option<String>,
+}
+
+/// One argument or result.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// Its type.
+    pub ty: AttributeType,
+    /// Must it be set?
+    pub required: bool,
+    /// May it be set?
+    pub optional: bool,
+    /// May the provider set it?
+    pub computed: bool,
+    /// Is it sensitive by itself?
+    pub sensitive: bool,
+    /// Is it sent to the provider but never kept?
+    pub write_only: bool,
+    /// Set where it is deprecated (the text may be empty).
+    pub deprecated: Option<String>,
+}
+
+/// A plain type, or attributes of their own (protocol 6).
+#[derive(Clone, Debug)]
+pub enum AttributeType {
+    /// A type.
+    Plain(Type),
+    /// Nested attributes.
+    Nested {
+        /// How many there are and how they are told apart.
+        nesting: Nesting,
+        /// By name.
+        attributes: BTreeMap<Arc<str>, Attribute>,
+    },
+}
+
+/// A nested block type.
+#[derive(Clone, Debug)]
+pub struct NestedBlock {
+    /// How many there are and how they are told apart.
+    pub nesting: Nesting,
+    /// The content of each.
+    pub block: Block,
+    /// At least so many.
+    pub min_items: u64,
+    /// At most so many; 0: no limit.
+    pub max_items: u64,
+}
+
+/// How nested blocks or attributes are held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nesting {
+    /// One or none.
+    Single,
+    /// Always one, never null (blocks only).
+    Group,
+    /// In order.
+    List,
+    /// Without order.
+    Set,
+    /// By key (blocks: by their one label).
+    Map,
+}
+
+impl Block {
+    /// The object type of this block's values.
+    pub fn ty(&self) -> Type {
+        let attributes = self.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty()));
+        let blocks = self.blocks.iter().map(|(name, block)| (name.clone(), block.ty()));
+        Type::object(attributes.chain(blocks))
+    }
+
+    /// Is any attribute sensitive, at any depth?
+    pub fn has_sensitive(&self) -> bool {
+        self.attributes.values().any(Attribute::has_sensitive)
+            || self.blocks.values().any(|nested| nested.block.has_sensitive())
+    }
+}
+
+impl Attribute {
+    /// The type of its values.
+    pub fn ty(&self) -> Type {
+        match &self.ty {
+            AttributeType::Plain(ty) => ty.clone(),
+            AttributeType::Nested { nesting, attributes } => {
+                let object = Type::object(attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty())));
+                nesting.around(object)
+            }
+        }
+    }
+
+    fn has_sensitive(&self) -> bool {
+        self.sensitive
+            || match &self.ty {
+                AttributeType::Plain(_) => false,
+                AttributeType::Nested { attributes, .. } => attributes.values().any(Attribute::has_sensitive),
+            }
+    }
+}
+
+impl NestedBlock {
+    /// The type of the value all blocks of this type make up. Lists and maps whose blocks hold dynamic types become
+    /// dynamic (a tuple or object once known), as in Terraform `implied_type.go`.
+    pub fn ty(&self) -> Type {
+        let object = self.block.ty();
+        match self.nesting {
+            Nesting::List | Nesting::Map if object.has_dynamic() => Type::Dynamic,
+            nesting => nesting.around(object),
+        }
+    }
+}
+
+impl Nesting {
+    fn around(self, object: Type) -> Type {
+        match self {
+            Nesting::Single | Nesting::Group => object,
+            Nesting::List => Type::list(object),
+            Nesting::Set => Type::set(object),
+            Nesting::Map => Type::map(object),
+        }
+    }
+}
