@@ -1,0 +1,379 @@
+//! One table entry per function, and the one way to call it.
+//!
+//! [`call`] does what go-cty's `Function.Call` and HCL's call expression do around an implementation: arity, conversion to the
+//! parameter's type, null, not-yet-known types, marks, unknown arguments, the refinement of the result. An entry
+//! opts out by a flag of its [`Param`], never by checks of its own. Code in tables must not look at marks it was not given.
+
+use std::sync::Arc;
+
+use ashlar_value::{Data, Mark, Marks, Number, Refinement, Type, Value, convert};
+
+use crate::{Caps, Fault, FuncError};
+
+/// A builtin function.
+pub struct Builtin {
+    /// What the language calls it.
+    pub name: &'static str,
+    /// One sentence for the manual.
+    pub doc: &'static str,
+    /// The positional parameters.
+    pub params: &'static [Param],
+    /// The parameter that any further arguments are for.
+    pub variadic: Option<Param>,
+    /// The type of the result.
+    pub result: Rule,
+    /// Is the result certainly not null, also while unknown?
+    pub not_null: bool,
+    /// What the result depends on besides the arguments.
+    pub purity: Purity,
+    /// Expressions that are true.
+    pub examples: &'static [&'static str],
+    /// How the result is made.
+    pub code: Code,
+}
+
+/// The beginning of most entries: nothing outside is used, the result is never null.
+pub(crate) const PURE: Builtin = Builtin {
+    name: "",
+    doc: "",
+    params: &[],
+    variadic: None,
+    result: Rule::Is(Ty::Any),
+    not_null: true,
+    purity: Purity::Pure,
+    examples: &[],
+    code: Code::Form,
+};
+
+/// A parameter. Without flags, null is refused, and an unknown argument or one of unknown type makes the result unknown
+/// before the code runs; marks are taken off, inside and out, and put on the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Param {
+    /// The name used in diagnostics.
+    pub name: &'static str,
+    /// Arguments are converted to this.
+    pub ty: Ty,
+    /// Null reaches the code.
+    pub null: bool,
+    /// Unknown values reach the code.
+    pub unknown: bool,
+    /// Values whose type is not known yet reach the code.
+    pub dynamic: bool,
+    /// Marks reach the code, which sees to them itself.
+    pub marked: bool,
+}
+
+/// A parameter of any type.
+pub(crate) const fn any(name: &'static str) -> Param {
+    param(name, Ty::Any)
+}
+
+/// A string parameter.
+pub(crate) const fn text(name: &'static str) -> Param {
+    param(name, Ty::String)
+}
+
+/// A number parameter.
+pub(crate) const fn number(name: &'static str) -> Param {
+    param(name, Ty::Number)
+}
+
+/// A parameter of this type.
+pub(crate) const fn param(name: &'static str, ty: Ty) -> Param {
+    Param {
+        name,
+        ty,
+        null: false,
+        unknown: false,
+        dynamic: false,
+        marked: false,
+    }
+}
+
+impl Param {
+    pub(crate) const fn null(self) -> Self {
+        Self { null: true, ..self }
+    }
+
+    pub(crate) const fn unknown(self) -> Self {
+        Self {
+            unknown: true,
+            ..self
+        }
+    }
+
+    pub(crate) const fn dynamic(self) -> Self {
+        Self {
+            dynamic: true,
+            ..self
+        }
+    }
+
+    pub(crate) const fn marked(self) -> Self {
+        Self { marked: true, ..self }
+    }
+}
+
+/// A type as tables write it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ty {
+    /// `any`
+    Any,
+    /// `bool`
+    Bool,
+    /// `number`
+    Number,
+    /// `string`
+    String,
+    /// `list(…)`
+    List(&'static Ty),
+    /// `set(…)`
+    Set(&'static Ty),
+    /// `map(…)`
+    Map(&'static Ty),
+}
+
+impl Ty {
+    /// The type itself.
+    pub fn to_type(self) -> Type {
+        match self {
+            Ty::Any => Type::Dynamic,
+            Ty::Bool => Type::Bool,
+            Ty::Number => Type::Number,
+            Ty::String => Type::String,
+            Ty::List(element) => Type::list(element.to_type()),
+            Ty::Set(element) => Type::set(element.to_type()),
+            Ty::Map(element) => Type::map(element.to_type()),
+        }
+    }
+}
+
+/// The type of a function's result.
+#[derive(Clone, Copy)]
+pub enum Rule {
+    /// Always this.
+    Is(Ty),
+    /// Worked out from arguments that may be unknown and then also refuses what can never work. Only asked where the
+    /// code does not run, so the code has to refuse the same.
+    By(fn(&Args<'_>) -> Result<Type, FuncError>),
+}
+
+/// What a result depends on besides the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purity {
+    /// Nothing.
+    Pure,
+    /// Files, which must be the same when planning and applying.
+    Files,
+    /// The time of the plan.
+    PlanTime,
+    /// The clock or randomness: unknown while planning.
+    Impure,
+}
+
+/// How the result is made.
+#[derive(Clone, Copy)]
+pub enum Code {
+    /// By this function.
+    Run(fn(&Args<'_>) -> Result<Value, FuncError>),
+    /// By the evaluator, which needs the argument's expression (`try`, `can`, `convert`, `templatefile`, …).
+    Form,
+}
+
+/// The arguments of one call, after the protocol has seen to them.
+pub struct Args<'a> {
+    values: &'a [Value],
+    marks: &'a [Marks],
+    caps: &'a dyn Caps,
+}
+
+impl<'a> Args<'a> {
+    /// How many there are.
+    pub(crate) fn len(&self) -> usize {
+        self.values.len()
+    }
+
+    /// One of them. The protocol has checked that every positional parameter has its argument.
+    pub(crate) fn get(&self, index: usize) -> &'a Value {
+        &self.values[index]
+    }
+
+    /// All from this one on.
+    pub(crate) fn rest(&self, from: usize) -> &'a [Value] {
+        &self.values[from..]
+    }
+
+    /// A known string.
+    pub(crate) fn text(&self, index: usize) -> Result<&'a str, FuncError> {
+        match self.get(index).data() {
+            Data::String(text) => Ok(text),
+            _ => Err(FuncError::argument(index, "a known string is required")),
+        }
+    }
+
+    /// A known number.
+    pub(crate) fn number(&self, index: usize) -> Result<&'a Number, FuncError> {
+        match self.get(index).data() {
+            Data::Number(number) => Ok(number),
+            _ => Err(FuncError::argument(index, "a known number is required")),
+        }
+    }
+
+    /// The outside.
+    pub(crate) fn caps(&self) -> &'a dyn Caps {
+        self.caps
+    }
+
+    /// Something taken from an argument, quoted for a message unless the argument was sensitive or ephemeral.
+    pub(crate) fn quote(&self, index: usize, shown: &str) -> String {
+        let marks = self.marks[index];
+        if marks.contains(Mark::Sensitive) {
+            "(sensitive value)".to_owned()
+        } else if marks.contains(Mark::Ephemeral) {
+            "(ephemeral value)".to_owned()
+        } else {
+            format!("{shown:?}")
+        }
+    }
+}
+
+/// Calls a function. Several arguments may be wrong at once; otherwise there is one error.
+pub fn call(builtin: &Builtin, args: &[Value], caps: &dyn Caps) -> Result<Value, Vec<FuncError>> {
+    check_arity(builtin, args.len()).map_err(|error| vec![error])?;
+    let values = convert_all(builtin, args)?;
+    call_converted(builtin, values, caps).map_err(|error| vec![normalise(error, args.len())])
+}
+
+fn check_arity(builtin: &Builtin, given: usize) -> Result<(), FuncError> {
+    let wanted = builtin.params.len();
+    if let Some(missing) = builtin.params.get(given) {
+        let least = if builtin.variadic.is_some() {
+            "at least "
+        } else {
+            ""
+        };
+        return Err(FuncError {
+            fault: Fault::TooFew,
+            arg: None,
+            message: format!(
+                "{} takes {least}{wanted} argument(s); {:?} is missing",
+                builtin.name, missing.name
+            ),
+        });
+    }
+    if builtin.variadic.is_none() && given > wanted {
+        return Err(FuncError {
+            fault: Fault::TooMany,
+            arg: Some(wanted),
+            message: format!("{} takes only {wanted} argument(s)", builtin.name),
+        });
+    }
+    Ok(())
+}
+
+impl Builtin {
+    /// The parameter that the argument of this index is for, if there is one.
+    pub fn param(&self, index: usize) -> Option<&Param> {
+        self.params.get(index).or(self.variadic.as_ref())
+    }
+}
+
+fn convert_all(builtin: &Builtin, args: &[Value]) -> Result<Vec<Value>, Vec<FuncError>> {
+    let mut values = Vec::with_capacity(args.len());
+    let mut errors = Vec::new();
+    for (index, arg) in args.iter().enumerate() {
+        match builtin.param(index).map(|param| param.ty) {
+            None | Some(Ty::Any) => values.push(arg.clone()),
+            Some(ty) => match convert(arg, &ty.to_type()) {
+                Ok(value) => values.push(value),
+                Err(error) => errors.push(FuncError::argument(index, error.message)),
+            },
+        }
+    }
+    if errors.is_empty() {
+        Ok(values)
+    } else {
+        Err(errors)
+    }
+}
+
+fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) -> Result<Value, FuncError> {
+    let mut type_unknown = false;
+    for (index, value) in values.iter().enumerate() {
+        let Some(param) = builtin.param(index) else {
+            continue;
+        };
+        if value.is_null() && !param.null {
+            return Err(FuncError::argument(index, "argument must not be null"));
+        }
+        if value.ty() == Type::Dynamic && !param.dynamic {
+            type_unknown = true;
+            break;
+        }
+    }
+    let marks: Vec<Marks> = values.iter().map(Value::marks_deep).collect();
+    let mut result_marks = Marks::NONE;
+    let mut unknown = false;
+    for (index, value) in values.iter_mut().enumerate() {
+        let Some(param) = builtin.param(index) else {
+            continue;
+        };
+        if !param.marked && !marks[index].is_empty() {
+            result_marks = result_marks.union(marks[index]);
+            *value = value.clone().unmark_deep().0;
+        }
+        unknown |= !value.is_known() && !param.unknown;
+    }
+    if type_unknown {
+        return Ok(Value::dynamic().with_marks(result_marks));
+    }
+    let args = Args {
+        values: &values,
+        marks: &marks,
+        caps,
+    };
+    let result = if unknown {
+        Value::unknown(match builtin.result {
+            Rule::Is(ty) => ty.to_type(),
+            Rule::By(rule) => rule(&args)?,
+        })
+    } else {
+        match builtin.code {
+            Code::Run(run) => run(&args)?,
+            Code::Form => {
+                return Err(FuncError::call(format!(
+                    "{} cannot be used as a plain function",
+                    builtin.name
+                )));
+            }
+        }
+    };
+    let result = if builtin.not_null {
+        refine_not_null(result)
+    } else {
+        result
+    };
+    Ok(result.with_marks(result_marks))
+}
+
+/// An index past the arguments given blames the whole call, or the function where no parameter has that index.
+fn normalise(error: FuncError, given: usize) -> FuncError {
+    match error.arg {
+        Some(index) if index >= given => FuncError { arg: None, ..error },
+        _ => error,
+    }
+}
+
+fn refine_not_null(value: Value) -> Value {
+    match value.data() {
+        Data::Unknown(Type::Dynamic, _) => value,
+        Data::Unknown(ty, refinement) => {
+            let refinement = Refinement {
+                not_null: true,
+                ..refinement.as_deref().cloned().unwrap_or_default()
+            };
+            Value::from(Data::Unknown(ty.clone(), Some(Arc::new(refinement)))).with_marks(value.marks())
+        }
+        _ => value,
+    }
+}
