@@ -1,2 +1,71 @@
-//! Runs recorded oracle cases.
-fn main() {}
+//! Runs recorded oracle cases against our own crates and tells what differs.
+//!
+//! A tool for developers and for CI. It reads cases and prints; it must never change a case, and never count a case
+//! as passed that it did not run.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a tool whose output is its text"
+)]
+
+mod expressions;
+mod report;
+mod scenarios;
+mod syntax;
+mod wire;
+
+use std::{path::PathBuf, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::report::{Options, Report};
+
+#[derive(Parser)]
+#[command(name = "ashlar-conformance", about = "Runs recorded oracle cases.")]
+struct Cli {
+    #[command(subcommand)]
+    suite: Suite,
+}
+
+#[derive(Subcommand)]
+enum Suite {
+    /// Native syntax: verdict, tree with ranges, diagnostics.
+    Syntax(Run),
+    /// Values on the wire: encoding, decoding, conversion, unification.
+    Wire(Run),
+    /// Expressions: type, value, refinement, marks.
+    Expressions(Run),
+    /// Whole runs: plans, applies, state.
+    Scenarios(Run),
+}
+
+#[derive(clap::Args)]
+struct Run {
+    /// The folder with the cases.
+    cases: PathBuf,
+    #[command(flatten)]
+    options: Options,
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse().suite) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(suite: Suite) -> anyhow::Result<ExitCode> {
+    let (Suite::Syntax(args) | Suite::Wire(args) | Suite::Expressions(args) | Suite::Scenarios(args)) =
+        &suite;
+    let mut report = Report::new(&args.options)?;
+    match &suite {
+        Suite::Syntax(args) => syntax::run(&args.cases, &mut report)?,
+        Suite::Wire(args) => wire::run(&args.cases, &mut report)?,
+        Suite::Expressions(args) => expressions::run(&args.cases, &mut report)?,
+        Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
+    }
+    Ok(report.finish())
+}
