@@ -1,1 +1,15 @@
-//! Traits and data for every effect of the engine.
+//! Traits and data for every effect of the engine: providers, durable storage of a run, clock and chance.
+//!
+//! The engine (`plan`, `apply`) decides and calls these; the shell (`provider`, `store`, `cli`, `controller`) implements
+//! them; `testkit` has fakes. No implementation stands here, and nothing here names tokio, tonic or kube.
+
+mod outside;
+mod provider;
+mod run;
+
+pub use outside::Outside;
+pub use provider::{
+    Answer, ApplyRequest, Applied, Deferred, Planned, PlanRequest, Provider, ProviderDiag, Providers, Read, ReadDataRequest,
+    ReadRequest, UpgradeRequest,
+};
+pub use run::{Intent, Outcome, Record, RunStore, StopFlag};

@@ -1,0 +1,18 @@
+//! Clock and chance.
+
+use ashlar_addr::DeposedKey;
+
+/// What the engine must ask for to be able to know it: tests give fixed answers.
+pub trait Outside: Send + Sync {
+    /// The time now, RFC 3339 in UTC with seconds (`2026-01-02T03:04:05Z`).
+    fn now(&self) -> String;
+
+    /// A random UUID, lower case with dashes.
+    fn uuid(&self) -> String;
+
+    /// A random key for an object about to be deposed.
+    fn deposed_key(&self) -> DeposedKey;
+
+    /// Milliseconds that only ever grow; for measuring, not for showing.
+    fn monotonic_ms(&self) -> u64;
+}

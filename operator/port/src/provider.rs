@@ -1,0 +1,228 @@
+//! A provider as the engine sees it, whatever protocol and transport stand behind it.
+//!
+//! Values go out without marks and come back without marks. An implementation turns a dead, hanging or nonsensical
+//! provider into an error that names it; the engine checks what the answers *mean*.
+
+use std::sync::Arc;
+
+use ashlar_diag::{Diags, Severity};
+use ashlar_value::{Path, Value, schema::ProviderSchema};
+use async_trait::async_trait;
+
+/// A remark of a provider; the engine gives it a place in source.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProviderDiag {
+    /// Error or warning.
+    pub severity: Severity,
+    /// The provider's words.
+    pub summary: String,
+    /// The provider's words.
+    pub detail: String,
+    /// The argument meant.
+    pub path: Option<Path>,
+}
+
+/// A value beside the remarks made on the way. With an error among them, `value` may still hold what is known.
+#[derive(Clone, Debug)]
+pub struct Answer<T> {
+    /// The result.
+    pub value: T,
+    /// In the order given.
+    pub diags: Vec<ProviderDiag>,
+}
+
+impl<T> Answer<T> {
+    /// A result without remarks.
+    pub fn ok(value: T) -> Self {
+        Self { value, diags: Vec::new() }
+    }
+
+    /// Is there an error among the remarks?
+    pub fn has_errors(&self) -> bool {
+        self.diags.iter().any(|diag| diag.severity == Severity::Error)
+    }
+}
+
+/// Why a provider put something off.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the protocol's own names")]
+pub enum Deferred {
+    Unknown,
+    ResourceConfigUnknown,
+    ProviderConfigUnknown,
+    AbsentPrereq,
+}
+
+/// Asks to bring a stored object up to the present schema.
+#[derive(Clone, Debug)]
+pub struct UpgradeRequest<'a> {
+    /// Resource type.
+    pub kind: &'a str,
+    /// Schema version the object was stored with.
+    pub version: i64,
+    /// The object as JSON by that schema.
+    pub json: &'a [u8],
+}
+
+/// Asks for the present state of an object.
+#[derive(Clone, Debug)]
+pub struct ReadRequest<'a> {
+    /// Resource type.
+    pub kind: &'a str,
+    /// The object as last known.
+    pub current: &'a Value,
+    /// What the provider stored with it.
+    pub private: &'a [u8],
+    /// Its identity.
+    pub identity: Option<&'a Value>,
+    /// Whether the provider may defer.
+    pub deferral_allowed: bool,
+}
+
+/// The present state of an object.
+#[derive(Clone, Debug)]
+pub struct Read {
+    /// Null if it is gone; `None` if the provider gave nothing at all.
+    pub state: Option<Value>,
+    /// To be stored with it.
+    pub private: Vec<u8>,
+    /// Its identity.
+    pub identity: Option<Value>,
+    /// Put off.
+    pub deferred: Option<Deferred>,
+}
+
+/// Asks to plan one instance.
+#[derive(Clone, Debug)]
+pub struct PlanRequest<'a> {
+    /// Resource type.
+    pub kind: &'a str,
+    /// Prior state; null to create.
+    pub prior: &'a Value,
+    /// Proposed new state; null to delete.
+    pub proposed: &'a Value,
+    /// Configuration; null to delete.
+    pub config: &'a Value,
+    /// What the provider stored with the prior state.
+    pub private: &'a [u8],
+    /// Identity of the prior state.
+    pub identity: Option<&'a Value>,
+    /// Whether the provider may defer.
+    pub deferral_allowed: bool,
+}
+
+/// One planned instance.
+#[derive(Clone, Debug)]
+pub struct Planned {
+    /// The planned new state; `None` if the provider gave nothing at all.
+    pub state: Option<Value>,
+    /// Paths whose change forces replacement.
+    pub requires_replace: Vec<Path>,
+    /// To be handed to apply.
+    pub private: Vec<u8>,
+    /// The planned identity.
+    pub identity: Option<Value>,
+    /// Does the provider follow the lax rules of the old SDK?
+    pub legacy_type_system: bool,
+    /// Put off.
+    pub deferred: Option<Deferred>,
+}
+
+/// Asks to make a planned change.
+#[derive(Clone, Debug)]
+pub struct ApplyRequest<'a> {
+    /// Resource type.
+    pub kind: &'a str,
+    /// Prior state.
+    pub prior: &'a Value,
+    /// Planned state.
+    pub planned: &'a Value,
+    /// Configuration.
+    pub config: &'a Value,
+    /// What the plan handed on.
+    pub private: &'a [u8],
+    /// The planned identity.
+    pub identity: Option<&'a Value>,
+}
+
+/// What came of a change.
+#[derive(Clone, Debug)]
+pub struct Applied {
+    /// The new state; `None` if the provider gave nothing at all.
+    pub state: Option<Value>,
+    /// To be stored with it.
+    pub private: Vec<u8>,
+    /// Its identity.
+    pub identity: Option<Value>,
+    /// Does the provider follow the lax rules of the old SDK?
+    pub legacy_type_system: bool,
+}
+
+/// Asks to read a data source.
+#[derive(Clone, Debug)]
+pub struct ReadDataRequest<'a> {
+    /// Data source type.
+    pub kind: &'a str,
+    /// Configuration, wholly known.
+    pub config: &'a Value,
+    /// Whether the provider may defer.
+    pub deferral_allowed: bool,
+}
+
+/// One running provider, not configured yet or configured once.
+#[async_trait]
+pub trait Provider: Send + Sync {
+    /// What it offers. Asked of the plugin at most once.
+    async fn schema(&self) -> Result<Arc<ProviderSchema>, Diags>;
+
+    /// May its changes reach anything outside this process? Only then need they be journalled.
+    fn has_effects(&self) -> bool {
+        true
+    }
+
+    /// Checks a provider configuration, which may hold unknown values.
+    async fn validate_provider(&self, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Configures it; may hold unknown values only while planning.
+    async fn configure(&self, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Checks a resource configuration, which may hold unknown values.
+    async fn validate_resource(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Checks a data source configuration, which may hold unknown values.
+    async fn validate_data(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Brings a stored object up to the present schema; `None` if the provider gave nothing.
+    async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>>;
+
+    /// Brings a stored identity up to the present identity schema; `None` if the provider gave nothing.
+    async fn upgrade_identity(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>>;
+
+    /// Reads the present state of an object.
+    async fn read(&self, request: ReadRequest<'_>) -> Answer<Read>;
+
+    /// Plans one instance.
+    async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned>;
+
+    /// Makes a planned change.
+    async fn apply(&self, request: ApplyRequest<'_>) -> Answer<Applied>;
+
+    /// Reads a data source; `None` if the provider gave nothing.
+    async fn read_data(&self, request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)>;
+
+    /// Asks it to abandon what it is doing; returns when it was told, not when it obeyed.
+    async fn stop(&self);
+
+    /// Ends it. Later calls answer with errors.
+    async fn close(&self);
+}
+
+/// Where providers come from; versions are chosen already.
+#[async_trait]
+pub trait Providers: Send + Sync {
+    /// What a provider offers, without configuring one. Kept by the implementation.
+    async fn schema(&self, provider: &ashlar_addr::Provider) -> Result<Arc<ProviderSchema>, Diags>;
+
+    /// A provider that was not configured yet, for one provider configuration.
+    async fn start(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags>;
+}

@@ -1,0 +1,78 @@
+//! Durable storage of a run: the journal and the state.
+//!
+//! The journal is a write-ahead log. Before a provider is asked to change something, the intent is durable; the outcome
+//! is written after it, with the new object, so that a killed run loses nothing: state = last saved state + outcomes
+//! since, and an intent without outcome is *uncertain* until a refresh or a person settles it.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use ashlar_addr::{DeposedKey, ResourceInstance};
+use ashlar_diag::Diags;
+use async_trait::async_trait;
+
+/// What is about to be asked of a provider.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Intent {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// The deposed object meant, if not the current one.
+    pub deposed: Option<DeposedKey>,
+    /// `create`, `update` or `delete`.
+    pub action: String,
+}
+
+/// What came of an intent.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// The deposed object meant, if not the current one.
+    pub deposed: Option<DeposedKey>,
+    /// The resource as the state file writes it, holding just this instance object; `None` if the object is gone.
+    /// May hold secrets, as state does.
+    pub object: Option<Vec<u8>>,
+}
+
+/// One line of the journal.
+#[derive(Clone, PartialEq, Eq)]
+pub enum Record {
+    /// Written before the call.
+    Intent(Intent),
+    /// Written after it.
+    Outcome(Outcome),
+}
+
+/// Where one run keeps what must not be lost. Held by whoever holds the lock.
+#[async_trait]
+pub trait RunStore: Send + Sync {
+    /// Appends to the journal, in order; durable when it returns. An error (lock lost, disk full) means: start nothing more.
+    async fn journal(&self, records: Vec<Record>) -> Result<(), Diags>;
+
+    /// Saves the whole state (v4 JSON); durable when it returns. The first `covered` records of this run's journal are
+    /// contained in it and may be dropped.
+    async fn save(&self, state: Vec<u8>, covered: usize) -> Result<(), Diags>;
+}
+
+/// Set once to ask a run to start nothing more; what runs is finished and kept.
+#[derive(Clone, Debug, Default)]
+pub struct StopFlag(Arc<AtomicBool>);
+
+impl StopFlag {
+    /// Not set.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Asks to stop.
+    pub fn set(&self) {
+        self.0.store(true, Ordering::SeqCst);
+    }
+
+    /// Was it asked?
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::SeqCst)
+    }
+}
