@@ -16,6 +16,7 @@ mod refinement;
 pub mod schema;
 mod ty;
 mod value;
+mod walk;
 
 pub use convert::{convert, unify, unify_safe};
 pub use marks::{Mark, Marks};

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use crate::{Data, Number, Value};
+use crate::{Data, Number, Value, ops};
 
 /// One step into a value.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +47,21 @@ impl Path {
     /// Is this the value itself?
     pub fn is_root(&self) -> bool {
         self.0.is_empty()
+    }
+
+    /// The value this path leads to from `value`, with the marks met on the way. Follows unknown values as
+    /// [`ops::index`] does; a set is followed to the member that the step names.
+    pub fn apply(&self, value: &Value) -> Result<Value, ops::OpError> {
+        self.0
+            .iter()
+            .try_fold(value.clone(), |value, step| match (step, value.data()) {
+                (PathStep::Attr(name), _) => ops::get_attr(&value, name),
+                (PathStep::Index(key), Data::Set(_, items)) => items
+                    .contains(key)
+                    .then(|| key.clone().with_marks(value.marks()))
+                    .ok_or_else(|| ops::OpError::new("the set has no such member")),
+                (PathStep::Index(key), _) => ops::index(&value, key),
+            })
     }
 
     /// Does `self` begin with all of `prefix`?

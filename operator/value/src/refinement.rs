@@ -33,7 +33,10 @@ pub struct Refinement {
 impl Refinement {
     /// Only: not null.
     pub fn not_null() -> Self {
-        Self { not_null: true, ..Self::default() }
+        Self {
+            not_null: true,
+            ..Self::default()
+        }
     }
 
     /// Nothing known?

@@ -50,7 +50,11 @@ pub struct IdentitySchema {
 impl IdentitySchema {
     /// The type of identity values.
     pub fn ty(&self) -> Type {
-        Type::object(self.attributes.iter().map(|(name, (ty, _))| (name.clone(), ty.clone())))
+        Type::object(
+            self.attributes
+                .iter()
+                .map(|(name, (ty, _))| (name.clone(), ty.clone())),
+        )
     }
 }
 
@@ -129,7 +133,10 @@ pub enum Nesting {
 impl Block {
     /// The object type of this block's values.
     pub fn ty(&self) -> Type {
-        let attributes = self.attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty()));
+        let attributes = self
+            .attributes
+            .iter()
+            .map(|(name, attribute)| (name.clone(), attribute.ty()));
         let blocks = self.blocks.iter().map(|(name, block)| (name.clone(), block.ty()));
         Type::object(attributes.chain(blocks))
     }
@@ -147,7 +154,11 @@ impl Attribute {
         match &self.ty {
             AttributeType::Plain(ty) => ty.clone(),
             AttributeType::Nested { nesting, attributes } => {
-                let object = Type::object(attributes.iter().map(|(name, attribute)| (name.clone(), attribute.ty())));
+                let object = Type::object(
+                    attributes
+                        .iter()
+                        .map(|(name, attribute)| (name.clone(), attribute.ty())),
+                );
                 nesting.around(object)
             }
         }

@@ -61,7 +61,10 @@ impl ObjectType {
 
     /// The attribute of this name.
     pub fn get(&self, name: &str) -> Option<&ObjectAttr> {
-        self.attrs.binary_search_by(|attr| (*attr.name).cmp(name)).ok().and_then(|at| self.attrs.get(at))
+        self.attrs
+            .binary_search_by(|attr| (*attr.name).cmp(name))
+            .ok()
+            .and_then(|at| self.attrs.get(at))
     }
 }
 
@@ -88,9 +91,13 @@ impl Type {
 
     /// An object type without optional attributes.
     pub fn object<N: Into<Arc<str>>>(attrs: impl IntoIterator<Item = (N, Type)>) -> Self {
-        Type::Object(Arc::new(ObjectType::new(
-            attrs.into_iter().map(|(name, ty)| ObjectAttr { name: name.into(), ty, optional: false }),
-        )))
+        Type::Object(Arc::new(ObjectType::new(attrs.into_iter().map(|(name, ty)| {
+            ObjectAttr {
+                name: name.into(),
+                ty,
+                optional: false,
+            }
+        }))))
     }
 
     /// `bool`, `number` or `string`?
@@ -131,9 +138,12 @@ impl Type {
             Type::Set(element) => Type::set(element.without_optional()),
             Type::Map(element) => Type::map(element.without_optional()),
             Type::Tuple(items) => Type::tuple(items.iter().map(Type::without_optional)),
-            Type::Object(object) => {
-                Type::object(object.attrs().iter().map(|attr| (attr.name.clone(), attr.ty.without_optional())))
-            }
+            Type::Object(object) => Type::object(
+                object
+                    .attrs()
+                    .iter()
+                    .map(|attr| (attr.name.clone(), attr.ty.without_optional())),
+            ),
         }
     }
 

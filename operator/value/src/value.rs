@@ -110,7 +110,10 @@ pub(crate) fn nfc(text: &str) -> Arc<str> {
 
 impl From<Data> for Value {
     fn from(data: Data) -> Self {
-        Self { data, marks: Marks::NONE }
+        Self {
+            data,
+            marks: Marks::NONE,
+        }
     }
 }
 
@@ -146,6 +149,18 @@ impl Value {
         Data::String(nfc(text.as_ref())).into()
     }
 
+    /// The empty value of a list, set, map, tuple or object type; null of a type that has none.
+    pub fn empty(ty: &Type) -> Self {
+        match ty {
+            Type::List(element) => Self::list(Type::clone(element), Vec::new()),
+            Type::Set(element) => Self::set(Type::clone(element), Vec::new()),
+            Type::Map(element) => Self::map_of(Type::clone(element), BTreeMap::new()),
+            Type::Tuple(items) if items.is_empty() => Self::tuple(Vec::new()),
+            Type::Object(object) if object.attrs().is_empty() => Self::object_of(BTreeMap::new()),
+            _ => Self::null(ty.clone()),
+        }
+    }
+
     /// A list; each element must have the type `element` (values are not converted here).
     pub fn list(element: Type, items: Vec<Value>) -> Self {
         Data::List(element, Items::new(items)).into()
@@ -154,12 +169,18 @@ impl Value {
     /// A set; equal elements are joined, marks inside move to the whole set, as in cty.
     pub fn set(element: Type, items: Vec<Value>) -> Self {
         let (items, marks) = crate::ops::set_elements(items);
-        Value { data: Data::Set(element, Items::new(items)), marks }
+        Value {
+            data: Data::Set(element, Items::new(items)),
+            marks,
+        }
     }
 
     /// A map; keys are normalised to NFC, of equal keys the last one counts.
     pub fn map<K: AsRef<str>>(element: Type, entries: impl IntoIterator<Item = (K, Value)>) -> Self {
-        let entries = entries.into_iter().map(|(key, value)| (nfc(key.as_ref()), value)).collect();
+        let entries = entries
+            .into_iter()
+            .map(|(key, value)| (nfc(key.as_ref()), value))
+            .collect();
         Data::Map(element, Entries::new(entries)).into()
     }
 
@@ -175,7 +196,10 @@ impl Value {
 
     /// An object; names are normalised to NFC, of equal names the last one counts.
     pub fn object<K: AsRef<str>>(attrs: impl IntoIterator<Item = (K, Value)>) -> Self {
-        let attrs = attrs.into_iter().map(|(name, value)| (nfc(name.as_ref()), value)).collect();
+        let attrs = attrs
+            .into_iter()
+            .map(|(name, value)| (nfc(name.as_ref()), value))
+            .collect();
         Data::Object(Entries::new(attrs)).into()
     }
 
@@ -347,21 +371,30 @@ impl Value {
                 element.clone(),
                 Items::new(items.iter().map(|item| item.clone().map_marks(change)).collect()),
             ),
-            Data::Tuple(items) if !items.inside.marks.is_empty() => {
-                Data::Tuple(Items::new(items.iter().map(|item| item.clone().map_marks(change)).collect()))
-            }
+            Data::Tuple(items) if !items.inside.marks.is_empty() => Data::Tuple(Items::new(
+                items.iter().map(|item| item.clone().map_marks(change)).collect(),
+            )),
             Data::Map(element, entries) if !entries.inside.marks.is_empty() => Data::Map(
                 element.clone(),
                 Entries::new(
-                    entries.iter().map(|(key, value)| (key.clone(), value.clone().map_marks(change))).collect(),
+                    entries
+                        .iter()
+                        .map(|(key, value)| (key.clone(), value.clone().map_marks(change)))
+                        .collect(),
                 ),
             ),
             Data::Object(entries) if !entries.inside.marks.is_empty() => Data::Object(Entries::new(
-                entries.iter().map(|(key, value)| (key.clone(), value.clone().map_marks(change))).collect(),
+                entries
+                    .iter()
+                    .map(|(key, value)| (key.clone(), value.clone().map_marks(change)))
+                    .collect(),
             )),
             other => other.clone(),
         };
-        Value { data, marks: change(self.marks) }
+        Value {
+            data,
+            marks: change(self.marks),
+        }
     }
 }
 
