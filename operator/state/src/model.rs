@@ -1,0 +1,191 @@
+//! The state model.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_addr::{AbsResource, ConfigResource, DeposedKey, InstanceKey, ProviderConfig, ResourceInstance};
+use ashlar_value::{Path, Value};
+
+/// All that is known of a workspace's objects.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct State {
+    /// Identifies the history this state belongs to; empty until it is first written.
+    pub lineage: String,
+    /// Rises with each change that is written.
+    pub serial: u64,
+    /// By address, in Terraform's order.
+    pub resources: BTreeMap<AbsResource, ResourceState>,
+    /// Root outputs.
+    pub outputs: BTreeMap<Arc<str>, OutputState>,
+    /// Results of checks, as they stand in the file.
+    pub check_results: Option<serde_json::Value>,
+}
+
+/// One resource.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ResourceState {
+    /// The provider configuration it was last managed with.
+    pub provider: ProviderConfig,
+    /// By instance key.
+    pub instances: BTreeMap<InstanceKey, InstanceState>,
+}
+
+/// One instance: its current object and those replaced but not yet destroyed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct InstanceState {
+    /// The current object.
+    pub current: Option<Arc<Object>>,
+    /// Objects waiting to be destroyed.
+    pub deposed: BTreeMap<DeposedKey, Arc<Object>>,
+}
+
+/// One remote object as last known. Its attributes may be secrets: `Debug` does not show them.
+#[derive(Clone, PartialEq)]
+pub struct Object {
+    /// Version of the schema the attributes follow.
+    pub schema_version: i64,
+    /// The attributes as JSON by that schema (compact or not).
+    pub attributes: Arc<[u8]>,
+    /// Where the attributes are sensitive.
+    pub sensitive: Vec<Path>,
+    /// What the provider stored with it.
+    pub private: Arc<[u8]>,
+    /// Ready or tainted.
+    pub status: Status,
+    /// What it depended on when it was last applied, transitively; sorted.
+    pub dependencies: Arc<[ConfigResource]>,
+    /// Must its replacement come before its destruction?
+    pub create_before_destroy: bool,
+    /// Its identity.
+    pub identity: Option<Identity>,
+}
+
+/// The identity of an object.
+#[derive(Clone, PartialEq)]
+pub struct Identity {
+    /// Version of the identity schema.
+    pub version: i64,
+    /// The identity as JSON by that schema.
+    pub json: Arc<[u8]>,
+}
+
+/// Whether an object is as its configuration wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// Complete.
+    Ready,
+    /// Creation did not complete; to be replaced.
+    Tainted,
+}
+
+/// A root output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputState {
+    /// The value, unmarked; of type dynamic constraint, so its own type counts.
+    pub value: Value,
+    /// Was it declared sensitive?
+    pub sensitive: bool,
+}
+
+impl std::fmt::Debug for Object {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Object")
+            .field("schema_version", &self.schema_version)
+            .field("status", &self.status)
+            .field("dependencies", &self.dependencies)
+            .field("create_before_destroy", &self.create_before_destroy)
+            .finish_non_exhaustive()
+    }
+}
+
+impl std::fmt::Debug for Identity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Identity").field("version", &self.version).finish_non_exhaustive()
+    }
+}
+
+impl State {
+    /// One instance, if it has any object.
+    pub fn instance(&self, address: &ResourceInstance) -> Option<&InstanceState> {
+        self.resources.get(&address.resource)?.instances.get(&address.key)
+    }
+
+    /// The current object of an instance.
+    pub fn current(&self, address: &ResourceInstance) -> Option<&Arc<Object>> {
+        self.instance(address)?.current.as_ref()
+    }
+
+    /// Sets, replaces or (with `None`) removes an object: the current one, or a deposed one. Instances without objects and
+    /// resources without instances go.
+    pub fn set(
+        &mut self,
+        address: &ResourceInstance,
+        deposed: Option<DeposedKey>,
+        provider: &ProviderConfig,
+        object: Option<Arc<Object>>,
+    ) {
+        if object.is_none() && self.instance(address).is_none() {
+            return;
+        }
+        let resource = self
+            .resources
+            .entry(address.resource.clone())
+            .or_insert_with(|| ResourceState { provider: provider.clone(), instances: BTreeMap::new() });
+        if object.is_some() {
+            resource.provider = provider.clone();
+        }
+        let instance = resource.instances.entry(address.key.clone()).or_default();
+        match (deposed, object) {
+            (None, object) => instance.current = object,
+            (Some(key), Some(object)) => {
+                instance.deposed.insert(key, object);
+            }
+            (Some(key), None) => {
+                instance.deposed.remove(&key);
+            }
+        }
+        if instance.current.is_none() && instance.deposed.is_empty() {
+            resource.instances.remove(&address.key);
+        }
+        if resource.instances.is_empty() {
+            self.resources.remove(&address.resource);
+        }
+    }
+
+    /// Turns the current object of an instance into a deposed one.
+    pub fn depose(&mut self, address: &ResourceInstance, key: DeposedKey) {
+        let instance =
+            self.resources.get_mut(&address.resource).and_then(|resource| resource.instances.get_mut(&address.key));
+        if let Some(instance) = instance {
+            if let Some(object) = instance.current.take() {
+                instance.deposed.insert(key, object);
+            }
+        }
+    }
+
+    /// Makes a deposed object the current one again, if there is no current one.
+    pub fn restore(&mut self, address: &ResourceInstance, key: DeposedKey) {
+        let instance =
+            self.resources.get_mut(&address.resource).and_then(|resource| resource.instances.get_mut(&address.key));
+        if let Some(instance) = instance {
+            if instance.current.is_none() {
+                instance.current = instance.deposed.remove(&key);
+            }
+        }
+    }
+
+    /// Every object with its address, current ones before deposed ones.
+    pub fn objects(&self) -> impl Iterator<Item = (ResourceInstance, Option<DeposedKey>, &Arc<Object>)> {
+        self.resources.iter().flat_map(|(resource, state)| {
+            state.instances.iter().flat_map(move |(key, instance)| {
+                let current = instance.current.iter().map(|object| (None, object));
+                let deposed = instance.deposed.iter().map(|(key, object)| (Some(*key), object));
+                current.chain(deposed).map(move |(deposed, object)| (resource.instance(key.clone()), deposed, object))
+            })
+        })
+    }
+
+    /// Neither objects nor outputs?
+    pub fn is_empty(&self) -> bool {
+        self.resources.is_empty() && self.outputs.is_empty()
+    }
+}
