@@ -8,8 +8,10 @@ mod module;
 mod parse;
 mod provider;
 mod resource;
+mod version;
 
 pub use module::{InstanceKey, Module, ModuleInstance};
 pub use parse::ParseError;
 pub use provider::{LocalProvider, Provider, ProviderConfig};
 pub use resource::{AbsResource, ConfigResource, DeposedKey, Mode, Resource, ResourceInstance};
+pub use version::{Constraints, Version, VersionError};
