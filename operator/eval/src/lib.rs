@@ -1,1 +1,43 @@
-//! Tree and scope to value; reference finder; schema decoding.
+//! A tree and a scope to a value; the finder of references; type constraints; blocks to objects by schema; input
+//! variables.
+//!
+//! Stands between `syntax`/`funcs` and `config`/`plan`. It holds no state between calls, reaches files, time and
+//! randomness only through the scope's [`ashlar_funcs::Caps`], and never puts a sensitive value into a diagnostic.
+//! Semantics: hcl's `hclsyntax`, `typeexpr`, `hcldec`, `dynblock`, and Terraform's `lang` and `configschema`.
+
+mod access;
+mod block;
+mod body;
+mod call;
+mod conditional;
+mod constraint;
+mod construct;
+mod defaults;
+mod dynamic;
+mod evaluate;
+mod finder;
+mod for_expr;
+mod forms;
+mod locate;
+mod operators;
+mod reference;
+mod render;
+mod scope;
+mod splat;
+mod suggest;
+mod template;
+mod validate;
+mod variable;
+
+pub use access::{get_attr, index};
+pub use block::{decode_block, decode_content};
+pub use constraint::{type_constraint, type_constraint_bare};
+pub use defaults::Defaults;
+pub use evaluate::{evaluate, evaluate_as, evaluate_constant, evaluate_with};
+pub use finder::{block_references, references, traversals, traversals_in_block};
+pub use locate::locate;
+pub use reference::{Reference, Subject};
+pub use scope::{ForeignFunction, MapScope, Scope};
+pub use suggest::suggest;
+pub use validate::validate_block;
+pub use variable::{Given, ParseMode, VariableType, input_value, parse_input, validations};

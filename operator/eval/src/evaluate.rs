@@ -1,0 +1,291 @@
+//! The evaluator: one pass over a tree, faults gathered, the value as known as it can be.
+//!
+//! Each form has a file of its own; here are the entry points, the local names and the dispatch. Recursion is bounded by
+//! [`MAX_DEPTH`], so no expression can overflow the stack.
+
+use std::{cell::Cell, collections::HashMap, sync::Arc};
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_funcs::{Caps, NoCaps};
+use ashlar_syntax::{Expr, ExprKind, Step, Traversal};
+use ashlar_value::{Type, Value, convert};
+
+use crate::{Reference, Scope, access, finder};
+
+/// How deep expressions may be nested; chains of one binary operator do not count.
+pub(crate) const MAX_DEPTH: u32 = 400;
+
+/// Evaluates an expression: first all its references, then itself. With errors the value is unknown where it is at
+/// fault, and should not be used for more than checking types.
+pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diags) {
+    evaluate_with(expr, scope, &[])
+}
+
+/// As [`evaluate`], then converts the value to `ty` (Terraform `EvalExpr`); a value that does not fit is an error that
+/// blames the expression, and the result is unknown.
+pub fn evaluate_as(expr: &Expr, ty: &Type, scope: &dyn Scope) -> (Value, Diags) {
+    let (value, mut diags) = evaluate(expr, scope);
+    match convert(&value, ty) {
+        Ok(value) => (value, diags),
+        Err(error) => {
+            let detail = format!("The value of the expression does not fit: {}.", error.message);
+            diags.push(Diag::error("Incorrect value type", detail).at(expr.span));
+            (Value::unknown(ty.without_optional()), diags)
+        }
+    }
+}
+
+/// As [`evaluate`], with names that hide those of the scope (iterators of `dynamic` blocks).
+pub fn evaluate_with(expr: &Expr, scope: &dyn Scope, locals: &[(Arc<str>, Value)]) -> (Value, Diags) {
+    let mut diags = Diags::new();
+    let hidden: Vec<&str> = locals.iter().map(|(name, _)| &**name).collect();
+    let Some(found) = resolve(&finder::traversals_without(expr, &hidden), scope, &mut diags) else {
+        return (Value::dynamic(), diags);
+    };
+    let eval = Eval::new(Root::Module { scope, found }, Functions::All);
+    let frame = Frame { parent: None, binding: Binding::List(locals) };
+    let value = eval.expr(expr, &frame, &mut diags);
+    (value, diags)
+}
+
+/// Evaluates an expression that may name nothing and call nothing (defaults of variables, values given as text).
+pub fn evaluate_constant(expr: &Expr) -> (Value, Diags) {
+    let mut diags = Diags::new();
+    let eval = Eval::new(Root::Constant, Functions::None);
+    let value = eval.expr(expr, &Frame::EMPTY, &mut diags);
+    (value, diags)
+}
+
+/// Evaluates a template with its own names and no others.
+pub(crate) fn evaluate_plain(
+    expr: &Expr,
+    names: &std::collections::BTreeMap<Arc<str>, Value>,
+    caps: &dyn Caps,
+    functions: Functions,
+) -> (Value, Diags) {
+    let mut diags = Diags::new();
+    let eval = Eval::new(Root::Plain { names, caps }, functions);
+    let value = eval.expr(expr, &Frame::EMPTY, &mut diags);
+    (value, diags)
+}
+
+/// The value of each traversal, by the traversal's address in the tree, and the steps it has taken already.
+pub(crate) type Found = HashMap<usize, (Value, usize)>;
+
+/// Looks all references up; `None` if that alone went wrong.
+pub(crate) fn resolve(traversals: &[&Traversal], scope: &dyn Scope, diags: &mut Diags) -> Option<Found> {
+    let mut references = Vec::with_capacity(traversals.len());
+    for traversal in traversals {
+        match Reference::parse(traversal) {
+            Ok(Some(reference)) => references.push(reference),
+            Ok(None) => {}
+            Err(diag) => diags.push(diag),
+        }
+    }
+    let mut checks = Diags::new();
+    for reference in &references {
+        checks.extend(scope.check(reference));
+    }
+    let stop = checks.has_errors();
+    diags.extend(checks);
+    if stop {
+        return None;
+    }
+    let mut found = Found::with_capacity(references.len());
+    for reference in &references {
+        if let Some(value) = diags.take(scope.lookup(reference)) {
+            found.insert(address(reference.traversal), (value, reference.consumed));
+        }
+    }
+    (!diags.has_errors()).then_some(found)
+}
+
+fn address(traversal: &Traversal) -> usize {
+    std::ptr::from_ref(traversal) as usize
+}
+
+/// Where names that are not local come from.
+pub(crate) enum Root<'a> {
+    /// A module: typed references, resolved beforehand.
+    Module { scope: &'a dyn Scope, found: Found },
+    /// A template: plain names.
+    Plain { names: &'a std::collections::BTreeMap<Arc<str>, Value>, caps: &'a dyn Caps },
+    /// Nowhere.
+    Constant,
+}
+
+/// Which functions may be called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Functions {
+    /// All.
+    All,
+    /// All but templates: inside a template of `templatefile`.
+    TemplateFile,
+    /// All but templates and files: inside a template of `templatestring`.
+    TemplateString,
+    /// None.
+    None,
+}
+
+/// One evaluation.
+pub(crate) struct Eval<'a> {
+    pub(crate) root: Root<'a>,
+    pub(crate) functions: Functions,
+    depth: Cell<u32>,
+}
+
+/// Local names, innermost first.
+pub(crate) struct Frame<'f> {
+    pub(crate) parent: Option<&'f Frame<'f>>,
+    pub(crate) binding: Binding<'f>,
+}
+
+/// What one frame binds.
+pub(crate) enum Binding<'f> {
+    /// Names with values; of equal names the last one counts.
+    List(&'f [(Arc<str>, Value)]),
+    /// The present element of a splat.
+    Item(Value),
+}
+
+impl<'f> Frame<'f> {
+    pub(crate) const EMPTY: Frame<'static> = Frame { parent: None, binding: Binding::List(&[]) };
+
+    /// A frame inside this one.
+    pub(crate) fn child<'c>(&'c self, binding: Binding<'c>) -> Frame<'c>
+    where
+        'f: 'c,
+    {
+        Frame { parent: Some(self), binding }
+    }
+
+    fn name(&self, name: &str) -> Option<&Value> {
+        let mut frame = Some(self);
+        while let Some(here) = frame {
+            if let Binding::List(list) = &here.binding
+                && let Some((_, value)) = list.iter().rev().find(|(known, _)| &**known == name)
+            {
+                return Some(value);
+            }
+            frame = here.parent;
+        }
+        None
+    }
+
+    fn item(&self) -> Option<&Value> {
+        let mut frame = Some(self);
+        while let Some(here) = frame {
+            if let Binding::Item(value) = &here.binding {
+                return Some(value);
+            }
+            frame = here.parent;
+        }
+        None
+    }
+}
+
+impl<'a> Eval<'a> {
+    pub(crate) fn new(root: Root<'a>, functions: Functions) -> Self {
+        Self { root, functions, depth: Cell::new(0) }
+    }
+
+    pub(crate) fn caps(&self) -> &dyn Caps {
+        match &self.root {
+            Root::Module { scope, .. } => scope.caps(),
+            Root::Plain { caps, .. } => *caps,
+            Root::Constant => &NoCaps,
+        }
+    }
+
+    /// The value of any expression.
+    pub(crate) fn expr(&self, expr: &Expr, frame: &Frame<'_>, diags: &mut Diags) -> Value {
+        let depth = self.depth.get();
+        if depth >= MAX_DEPTH {
+            let detail = format!("Expressions can be nested {MAX_DEPTH} deep. Split this one with local values.");
+            diags.push(Diag::error("Expression nested too deeply", detail).at(expr.span));
+            return Value::dynamic();
+        }
+        self.depth.set(depth + 1);
+        let value = match &expr.kind {
+            ExprKind::Literal(literal) => access::literal(literal),
+            ExprKind::Traversal(traversal) => self.traversal(traversal, frame, diags),
+            ExprKind::Relative { source, steps } => {
+                let value = self.expr(source, frame, diags);
+                Self::steps(value, steps, diags)
+            }
+            ExprKind::Index { collection, key, brackets } => {
+                let collection = self.expr(collection, frame, diags);
+                let key = self.expr(key, frame, diags);
+                access::index(&collection, &key, *brackets).unwrap_or_else(|diag| {
+                    diags.push(diag);
+                    Value::dynamic()
+                })
+            }
+            ExprKind::Splat { source, each, marker } => self.splat(expr, source, each, *marker, frame, diags),
+            ExprKind::Item => frame.item().cloned().unwrap_or_else(Value::dynamic),
+            ExprKind::Call(call) => self.call(expr, call, frame, diags),
+            ExprKind::Conditional { condition, yes, no } => self.conditional(expr, condition, yes, no, frame, diags),
+            ExprKind::Binary { .. } => self.binary(expr, frame, diags),
+            ExprKind::Unary { op, operand, .. } => self.unary(expr, *op, operand, frame, diags),
+            ExprKind::Parens(inner) | ExprKind::Wrap(inner) => self.expr(inner, frame, diags),
+            ExprKind::Tuple { items, .. } => {
+                Value::tuple(items.iter().map(|item| self.expr(item, frame, diags)).collect())
+            }
+            ExprKind::Object { items, .. } => self.object(items, frame, diags),
+            ExprKind::For(for_) => self.for_expr(expr, for_, frame, diags),
+            ExprKind::Template(parts) => self.template(expr, parts, frame, diags),
+            ExprKind::Join(inner) => self.join(expr, inner, frame, diags),
+            ExprKind::Broken => Value::dynamic(),
+        };
+        self.depth.set(depth);
+        value
+    }
+
+    fn traversal(&self, traversal: &Traversal, frame: &Frame<'_>, diags: &mut Diags) -> Value {
+        let root = &traversal.root;
+        if let Some(value) = frame.name(&root.name) {
+            return Self::steps(value.clone(), &traversal.steps, diags);
+        }
+        match &self.root {
+            Root::Module { found, .. } => match found.get(&address(traversal)) {
+                Some((value, consumed)) => {
+                    Self::steps(value.clone(), traversal.steps.get(*consumed..).unwrap_or_default(), diags)
+                }
+                None => {
+                    diags.push(unknown_name(&root.name, [].into_iter()).at(root.span));
+                    Value::dynamic()
+                }
+            },
+            Root::Plain { names, .. } => match names.get(&root.name) {
+                Some(value) => Self::steps(value.clone(), &traversal.steps, diags),
+                None => {
+                    diags.push(unknown_name(&root.name, names.keys().map(|name| &**name)).at(root.span));
+                    Value::dynamic()
+                }
+            },
+            Root::Constant => {
+                let detail = "Only constant values can stand here: no references to other objects.";
+                diags.push(Diag::error("Variables not allowed", detail).at(root.span));
+                Value::dynamic()
+            }
+        }
+    }
+
+    fn steps(mut value: Value, steps: &[Step], diags: &mut Diags) -> Value {
+        for step in steps {
+            match access::step(&value, step) {
+                Ok(next) => value = next,
+                Err(diag) => {
+                    diags.push(diag);
+                    return Value::dynamic();
+                }
+            }
+        }
+        value
+    }
+}
+
+fn unknown_name<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Diag {
+    let hint = crate::suggest::hint(name, known);
+    Diag::error("Unknown variable", format!("Nothing here is named {name:?}.{hint}"))
+}
