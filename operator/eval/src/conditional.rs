@@ -4,7 +4,7 @@
 
 use ashlar_diag::{Diag, Diags};
 use ashlar_syntax::Expr;
-use ashlar_value::{Bound, Data, Marks, Refinement, Type, Value, convert, ops, unify};
+use ashlar_value::{Bound, Data, Marks, Number, Refinement, Type, Value, convert, ops, unify};
 
 use crate::evaluate::{Eval, Frame};
 
@@ -89,34 +89,19 @@ fn either(ty: &Type, yes: &Value, no: &Value) -> Value {
     let not_null = yes.is_not_null() && no.is_not_null();
     let (yes_type, no_type) = (yes.ty(), no.ty());
     let mut refinement = Refinement { not_null, ..Refinement::default() };
+    let (yes_range, no_range) = (ops::range(yes), ops::range(no));
     if yes_type == Type::Number && no_type == Type::Number {
-        let ((yes_min, yes_max), (no_min, no_max)) = (bounds(yes), bounds(no));
-        refinement.min = outer(yes_min, no_min, |a, b| a < b);
-        refinement.max = outer(yes_max, no_max, |a, b| a > b);
+        refinement.min = outer(yes_range.min, no_range.min, |a, b| a < b);
+        refinement.max = outer(yes_range.max, no_range.max, |a, b| a > b);
     } else if yes_type.is_collection() && yes_type == no_type {
-        let ((yes_least, yes_most), (no_least, no_most)) = (ops::length_bounds(yes), ops::length_bounds(no));
-        refinement.length_min = Some(yes_least.min(no_least)).filter(|least| *least > 0);
-        refinement.length_max = yes_most.zip(no_most).map(|(a, b)| a.max(b));
+        refinement.length_min = yes_range.length_min.zip(no_range.length_min).map(|(a, b)| a.min(b));
+        refinement.length_max = yes_range.length_max.zip(no_range.length_max).map(|(a, b)| a.max(b));
     }
     ops::unknown_refined(ty.clone(), refinement)
 }
 
-fn bounds(value: &Value) -> (Option<Bound>, Option<Bound>) {
-    match value.data() {
-        Data::Number(number) => {
-            let bound = Bound { value: number.clone(), inclusive: true };
-            (Some(bound.clone()), Some(bound))
-        }
-        Data::Unknown(_, Some(refinement)) => (refinement.min.clone(), refinement.max.clone()),
-        _ => (None, None),
-    }
-}
-
-fn outer(
-    a: Option<Bound>,
-    b: Option<Bound>,
-    further: impl Fn(&ashlar_value::Number, &ashlar_value::Number) -> bool,
-) -> Option<Bound> {
+/// The bound that lies further out; none if either side has none.
+fn outer(a: Option<Bound>, b: Option<Bound>, further: impl Fn(&Number, &Number) -> bool) -> Option<Bound> {
     let (a, b) = (a?, b?);
     Some(if further(&a.value, &b.value) {
         a

@@ -30,14 +30,13 @@ mod validate;
 mod variable;
 
 pub use access::{get_attr, index};
-pub use block::{decode_block, decode_content};
+pub use block::decode_block;
 pub use constraint::{type_constraint, type_constraint_bare};
 pub use defaults::Defaults;
 pub use evaluate::{evaluate, evaluate_as, evaluate_constant, evaluate_with};
 pub use finder::{block_references, references, traversals, traversals_in_block};
 pub use locate::locate;
 pub use reference::{Reference, Subject};
-pub use scope::{ForeignFunction, MapScope, Scope};
+pub use scope::{ForeignFunction, ForeignParam, MapScope, Scope};
 pub use suggest::suggest;
 pub use validate::validate_block;
-pub use variable::{Given, ParseMode, VariableType, input_value, parse_input, validations};

@@ -3,7 +3,10 @@
 
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{BinaryOp, Expr, ExprKind, UnaryOp};
-use ashlar_value::{Type, Value, convert, ops};
+use ashlar_value::{
+    Type, Value, convert,
+    ops::{self, OpError},
+};
 
 use crate::evaluate::{Eval, Frame};
 
@@ -62,10 +65,14 @@ impl Eval<'_> {
             faults.push(null_operand(expr.span));
             Value::unknown(ty)
         } else {
-            match op {
+            let result = match op {
                 UnaryOp::Negate => ops::negate(&value),
                 UnaryOp::Not => ops::not(&value),
-            }
+            };
+            result.unwrap_or_else(|error| {
+                faults.push(failed(error.message(), expr.span));
+                Value::unknown(ty)
+            })
         };
         diags.extend(faults);
         result
@@ -89,6 +96,10 @@ fn result_type(op: BinaryOp) -> Type {
 
 fn invalid(which: &str, subject: Span, context: Span, why: &str) -> Diag {
     Diag::error("Invalid operand", format!("{which} operand does not suit the operator: {why}.")).at(subject).within(context)
+}
+
+fn failed(why: &str, span: Span) -> Diag {
+    Diag::error("Operation failed", format!("The operator gives no result: {why}.")).at(span)
 }
 
 fn null_operand(span: Span) -> Diag {
@@ -131,8 +142,8 @@ fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
     }
     match compute(op, &a, &b) {
         Ok(value) => Operand { value: value.with_marks(marks), diags, span },
-        Err(why) => {
-            diags.push(Diag::error("Operation failed", why).at(span));
+        Err(error) => {
+            diags.push(failed(error.message(), span));
             Operand { value: Value::unknown(result_type(op)), diags, span }
         }
     }
@@ -152,7 +163,7 @@ fn short_circuit(op: BinaryOp, a: &Value, b: &Value, left_failed: bool) -> Optio
         _ => return None,
     };
     let truth = |value: &Value| value.is_known().then(|| value.as_bool() == Some(true));
-    let unknown = || ops::refine_not_null(&Value::unknown(Type::Bool));
+    let unknown = || ops::refine_not_null(Value::unknown(Type::Bool));
     match (truth(a), truth(b)) {
         (None, None) => (!left_failed).then(|| (unknown(), Side::Left)),
         (Some(a), _) if a == decisive => Some((Value::bool(decisive), Side::Left)),
@@ -163,20 +174,20 @@ fn short_circuit(op: BinaryOp, a: &Value, b: &Value, left_failed: bool) -> Optio
     }
 }
 
-fn compute(op: BinaryOp, a: &Value, b: &Value) -> Result<Value, String> {
-    Ok(match op {
+fn compute(op: BinaryOp, a: &Value, b: &Value) -> Result<Value, OpError> {
+    match op {
         BinaryOp::Or => ops::or(a, b),
         BinaryOp::And => ops::and(a, b),
-        BinaryOp::Equal => ops::equal(a, b),
-        BinaryOp::NotEqual => ops::not(&ops::equal(a, b)),
+        BinaryOp::Equal => Ok(ops::equal(a, b)),
+        BinaryOp::NotEqual => Ok(ops::not_equal(a, b)),
         BinaryOp::Greater => ops::greater(a, b),
         BinaryOp::GreaterOrEqual => ops::greater_or_equal(a, b),
         BinaryOp::Less => ops::less(a, b),
         BinaryOp::LessOrEqual => ops::less_or_equal(a, b),
-        BinaryOp::Add => return ops::add(a, b),
-        BinaryOp::Subtract => return ops::subtract(a, b),
-        BinaryOp::Multiply => return ops::multiply(a, b),
-        BinaryOp::Divide => return ops::divide(a, b),
-        BinaryOp::Modulo => return ops::modulo(a, b),
-    })
+        BinaryOp::Add => ops::add(a, b),
+        BinaryOp::Subtract => ops::subtract(a, b),
+        BinaryOp::Multiply => ops::multiply(a, b),
+        BinaryOp::Divide => ops::divide(a, b),
+        BinaryOp::Modulo => ops::modulo(a, b),
+    }
 }

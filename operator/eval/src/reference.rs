@@ -19,8 +19,15 @@ pub enum Subject {
     Var(Arc<str>),
     /// `local.NAME`
     Local(Arc<str>),
-    /// `TYPE.NAME`, `resource.TYPE.NAME`, `data.TYPE.NAME`, `ephemeral.TYPE.NAME`, `list.TYPE.NAME`
+    /// `TYPE.NAME`, `resource.TYPE.NAME`, `data.TYPE.NAME`, `ephemeral.TYPE.NAME`
     Resource(Resource),
+    /// `list.TYPE.NAME` (query files)
+    List {
+        /// The resource type.
+        kind: Arc<str>,
+        /// The name.
+        name: Arc<str>,
+    },
     /// `module.CALL`, with the output where one is named statically.
     Module {
         /// The call's name.
@@ -90,8 +97,8 @@ impl<'a> Reference<'a> {
             "data" => Self::prefixed(Mode::Data, "data source", traversal).map(Some),
             "resource" => Self::prefixed(Mode::Managed, "resource", traversal).map(Some),
             "ephemeral" => Self::prefixed(Mode::Ephemeral, "ephemeral resource", traversal).map(Some),
-            "list" => Self::prefixed(Mode::List, "list resource", traversal).map(Some),
-            "action" => Self::action(traversal).map(Some),
+            "list" => Self::two_names(traversal, "list resource", |kind, name| Subject::List { kind, name }).map(Some),
+            "action" => Self::two_names(traversal, "action", |kind, name| Subject::Action { kind, name }).map(Some),
             "template" | "lazy" | "arg" => Err(Diag::error(
                 "Reserved symbol name",
                 format!(
@@ -151,17 +158,22 @@ impl<'a> Reference<'a> {
         Self::resource(mode, kind.clone(), 1, traversal)
     }
 
-    fn action(traversal: &'a Traversal) -> Result<Self, Diag> {
-        let [first, second, ..] = &*traversal.steps else {
-            let detail = "After \"action\" must follow two names: the action's type and its name.";
-            return Err(Diag::error(INVALID, detail).at(traversal.span()));
+    fn two_names(
+        traversal: &'a Traversal,
+        what: &str,
+        subject: fn(Arc<str>, Arc<str>) -> Subject,
+    ) -> Result<Self, Diag> {
+        let root = &traversal.root.name;
+        let wanted = |span| {
+            let detail = format!("After {:?} must follow two names: the {what}'s type and its name.", &**root);
+            Diag::error(INVALID, detail).at(span)
         };
-        let lacking = |span| Diag::error(INVALID, "An action is named as action.TYPE.NAME.").at(span);
-        let kind = attr_name(first).ok_or_else(|| lacking(first.span()))?;
-        let name = attr_name(second).ok_or_else(|| lacking(second.span()))?;
-        let subject = Subject::Action { kind: kind.clone(), name: name.clone() };
-        let mut reference = Self::new(subject, traversal.root.span.to(second.span()), traversal, 2);
-        reference.take_key("action instance")?;
+        let [first, second, ..] = &*traversal.steps else { return Err(wanted(traversal.span())) };
+        let kind = attr_name(first).ok_or_else(|| wanted(first.span()))?;
+        let name = attr_name(second).ok_or_else(|| wanted(second.span()))?;
+        let span = traversal.root.span.to(second.span());
+        let mut reference = Self::new(subject(kind.clone(), name.clone()), span, traversal, 2);
+        reference.take_key(what)?;
         Ok(reference)
     }
 

@@ -46,9 +46,9 @@ impl Eval<'_> {
             let ty = self.splat_type(&value, each, frame, diags);
             let mut refinement = Refinement { not_null: ty != Type::Dynamic, ..Refinement::default() };
             if matches!(ty, Type::List(_)) && value.ty().is_collection() {
-                let (least, most) = ops::length_bounds(&value);
-                refinement.length_min = Some(least).filter(|least| *least > 0);
-                refinement.length_max = most;
+                let range = ops::range(&value);
+                refinement.length_min = range.length_min;
+                refinement.length_max = range.length_max;
             }
             return ops::unknown_refined(ty, refinement).with_marks(marks);
         }
@@ -70,20 +70,23 @@ impl Eval<'_> {
         if matches!(value.data(), Data::Tuple(_)) {
             return Value::tuple(results).with_marks(marks);
         }
-        let Some(element) = results.first().map(Value::ty) else {
+        if results.is_empty() {
             let element = match self.splat_type(&value, each, frame, diags) {
                 Type::List(element) => (*element).clone(),
                 _ => Type::Dynamic,
             };
             return Value::list(element, Vec::new()).with_marks(marks);
-        };
-        if results.iter().any(|result| result.ty() != element) {
-            let detail = "The results differ in type, so they make no list. A for expression in brackets can hold them.";
-            let summary = "Invalid nested splat expressions";
-            diags.push(Diag::error(summary, detail).at(each.span).within(expr.span));
-            return Value::dynamic();
         }
-        Value::list(element, results).with_marks(marks)
+        match ops::list_of(results) {
+            Some(list) => list.with_marks(marks),
+            None => {
+                let detail = "The results differ in type, so they make no list. A for expression in brackets can hold \
+                              them.";
+                let summary = "Invalid nested splat expressions";
+                diags.push(Diag::error(summary, detail).at(each.span).within(expr.span));
+                Value::dynamic()
+            }
+        }
     }
 
     /// The type of the result, from the types of the elements alone.

@@ -1,0 +1,204 @@
+//! Type constraints: the expressions of `type = …` and of `convert`.
+//!
+//! Rules, summaries and blamed places: hcl `ext/typeexpr`. The words are read, not evaluated, so they are no references.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_diag::{Diag, Diags, Span};
+use ashlar_syntax::{Call, Expr, ExprKind};
+use ashlar_value::{ObjectAttr, ObjectType, Type, Value, convert};
+
+use crate::{Defaults, evaluate_constant};
+
+const INVALID: &str = "Invalid type specification";
+
+/// Types may be nested this deep, so that no text can overflow the stack.
+const MAX_DEPTH: u32 = 100;
+
+/// A type with the defaults of its optional attributes.
+pub fn type_constraint(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
+    let mut diags = Diags::new();
+    let (ty, defaults) = read(expr, 0, &mut diags);
+    if diags.has_errors() { Err(diags) } else { Ok((ty, defaults)) }
+}
+
+/// A type constraint that may also be a bare `list` or `map`, which mean any elements (variables only, and an old form).
+pub fn type_constraint_bare(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
+    match expr.keyword() {
+        Some("list") => Ok((Type::list(Type::Dynamic), None)),
+        Some("map") => Ok((Type::map(Type::Dynamic), None)),
+        _ => type_constraint(expr),
+    }
+}
+
+fn wrong(detail: impl Into<String>, at: Span) -> Diag {
+    Diag::error(INVALID, detail).at(at)
+}
+
+fn needs(word: &str) -> String {
+    let what = match word {
+        "object" => "one argument: the attributes with their types, in braces",
+        "tuple" => "one argument: the types of the elements, in brackets",
+        _ => "one argument: the type of the elements",
+    };
+    format!("{word} takes {what}.")
+}
+
+type Constraint = (Type, Option<Defaults>);
+
+fn fault(diags: &mut Diags, diag: Diag) -> Constraint {
+    diags.push(diag);
+    (Type::Dynamic, None)
+}
+
+/// A call that stands there without parentheses around it.
+fn as_call(expr: &Expr) -> Option<&Call> {
+    match &expr.kind {
+        ExprKind::Call(call) => Some(call),
+        _ => None,
+    }
+}
+
+fn read(expr: &Expr, depth: u32, diags: &mut Diags) -> Constraint {
+    if depth >= MAX_DEPTH {
+        return fault(diags, wrong(format!("Types can be nested {MAX_DEPTH} deep."), expr.span));
+    }
+    if let Some(word) = expr.keyword() {
+        return match word {
+            "bool" => (Type::Bool, None),
+            "string" => (Type::String, None),
+            "number" => (Type::Number, None),
+            "any" => (Type::Dynamic, None),
+            "list" | "map" | "set" | "object" | "tuple" => fault(diags, wrong(needs(word), expr.span)),
+            _ => fault(diags, wrong(format!("{word:?} is no type."), expr.span)),
+        };
+    }
+    let Some(call) = as_call(expr) else {
+        let detail = "A type is bool, number, string, any, or a constructor with its argument, as in list(string).";
+        return fault(diags, wrong(detail, expr.span));
+    };
+    let word = &*call.name.name;
+    let arguments = call.open.to(call.close);
+    if matches!(word, "bool" | "string" | "number" | "any") {
+        return fault(diags, wrong(format!("The type {word} takes no arguments."), arguments));
+    }
+    if !matches!(word, "list" | "set" | "map" | "object" | "tuple") {
+        return if word == "optional" {
+            fault(diags, wrong("optional stands only around the type of an object's attribute.", call.name.span))
+        } else {
+            fault(diags, wrong(format!("{word:?} is no type constructor."), expr.span))
+        };
+    }
+    let [argument] = &*call.args else {
+        let extra = call.args.get(1).zip(call.args.last());
+        let place = extra.map_or(arguments, |(first, last)| first.span.to(last.span));
+        return fault(diags, wrong(needs(word), place).within(arguments));
+    };
+    match word {
+        "object" => object(expr, argument, depth, diags),
+        "tuple" => tuple(argument, depth, diags),
+        _ => {
+            let (element, defaults) = read(argument, depth + 1, diags);
+            let ty = match word {
+                "list" => Type::list(element),
+                "set" => Type::set(element),
+                _ => Type::map(element),
+            };
+            (ty, defaults.map(Defaults::of_elements))
+        }
+    }
+}
+
+fn tuple(argument: &Expr, depth: u32, diags: &mut Diags) -> Constraint {
+    let ExprKind::Tuple { items, .. } = &argument.kind else {
+        return fault(diags, wrong(needs("tuple"), argument.span));
+    };
+    let mut children = BTreeMap::new();
+    let mut types = Vec::with_capacity(items.len());
+    for (at, item) in items.iter().enumerate() {
+        let (ty, defaults) = read(item, depth + 1, diags);
+        types.push(ty);
+        children.extend(defaults.map(|defaults| (at, defaults)));
+    }
+    (Type::tuple(types), Defaults::of_tuple(children))
+}
+
+fn object(expr: &Expr, argument: &Expr, depth: u32, diags: &mut Diags) -> Constraint {
+    let ExprKind::Object { items, .. } = &argument.kind else {
+        return fault(diags, wrong(needs("object"), argument.span).within(expr.span));
+    };
+    let mut attrs: BTreeMap<Arc<str>, ObjectAttr> = BTreeMap::new();
+    let mut values = BTreeMap::new();
+    let mut children = BTreeMap::new();
+    for item in items {
+        let place = item.key.expr.span;
+        let Some(name) = item.key.keyword() else {
+            diags.push(wrong("The keys of an object type are names of attributes.", place).within(expr.span));
+            continue;
+        };
+        if attrs.contains_key(name) {
+            diags.push(wrong("An object type names each attribute once.", place).within(expr.span));
+            continue;
+        }
+        let name: Arc<str> = name.into();
+        let Some(attribute) = Attribute::read(&item.value, diags) else { continue };
+        let (ty, defaults) = read(attribute.ty, depth + 1, diags);
+        if let Some((value, place)) = attribute.default {
+            match convert(&value, &ty) {
+                Ok(value) => {
+                    values.insert(name.clone(), value);
+                }
+                Err(error) => {
+                    let detail = format!("The default does not fit the attribute's type: {}.", error.message);
+                    diags.push(Diag::error("Invalid default value for optional attribute", detail).at(place));
+                }
+            }
+        }
+        children.extend(defaults.map(|defaults| (name.clone(), defaults)));
+        attrs.insert(name.clone(), ObjectAttr { name, ty, optional: attribute.optional });
+    }
+    let ty = Type::Object(Arc::new(ObjectType::new(attrs.into_values())));
+    (ty, Defaults::of_object(values, children))
+}
+
+/// An attribute's type, the `optional` around it taken off.
+struct Attribute<'e> {
+    ty: &'e Expr,
+    optional: bool,
+    default: Option<(Value, Span)>,
+}
+
+impl<'e> Attribute<'e> {
+    fn read(expr: &'e Expr, diags: &mut Diags) -> Option<Self> {
+        let Some(call) = as_call(expr).filter(|call| &*call.name.name == "optional") else {
+            return Some(Attribute { ty: expr, optional: false, default: None });
+        };
+        let arguments = call.open.to(call.close);
+        let (ty, rest) = match call.args.split_first() {
+            Some(split) => split,
+            None => {
+                diags.push(wrong("optional takes the attribute's type.", arguments).within(expr.span));
+                return None;
+            }
+        };
+        let mut attribute = Attribute { ty, optional: true, default: None };
+        match rest {
+            [] => {}
+            [default] => {
+                let (value, faults) = evaluate_constant(default);
+                if faults.has_errors() {
+                    attribute.optional = false;
+                } else {
+                    attribute.default = Some((value, default.span));
+                }
+                diags.extend(faults);
+            }
+            _ => {
+                let detail = "optional takes at most two arguments: the attribute's type and a default.";
+                diags.push(wrong(detail, arguments).within(expr.span));
+                attribute.optional = false;
+            }
+        }
+        Some(attribute)
+    }
+}

@@ -1,0 +1,124 @@
+//! `dynamic "TYPE" { for_each iterator labels content {} }`.
+//!
+//! Reading is static; expansion is up to the decoder. Rules: hcl `ext/dynblock`.
+
+use std::sync::Arc;
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, Ident};
+
+use crate::{body::missing_place, suggest::hint};
+
+/// A `dynamic` block, read but not expanded.
+pub(crate) struct Spec<'b> {
+    /// The type of the blocks it makes: its label.
+    pub(crate) kind: &'b Ident,
+    /// The block itself.
+    pub(crate) block: &'b Block,
+    /// What to go through.
+    pub(crate) for_each: &'b Expr,
+    /// The name of the present element.
+    pub(crate) iterator: Arc<str>,
+    /// The labels of each block.
+    pub(crate) labels: Option<&'b [Expr]>,
+    /// The place of the labels' expression.
+    pub(crate) labels_expr: Option<&'b Expr>,
+    /// What stands in each block.
+    pub(crate) content: &'b Body,
+}
+
+impl<'b> Spec<'b> {
+    /// Reads a block; `None` if it is no `dynamic` block or a broken one.
+    pub(crate) fn read(block: &'b Block) -> (Option<Self>, Diags) {
+        let mut diags = Diags::new();
+        let [kind] = &*block.labels else { return (None, diags) };
+        if &*block.kind.name != "dynamic" {
+            return (None, diags);
+        }
+        let body = &block.body;
+        let missing = missing_place(body).unwrap_or(block.open);
+        for attribute in &body.attributes {
+            let name = &attribute.name;
+            if !matches!(&*name.name, "for_each" | "iterator" | "labels") {
+                let known = ["for_each", "iterator", "labels"];
+                let near = hint(&name.name, known.into_iter().filter(|known| body.attribute(known).is_none()));
+                let detail = format!("A dynamic block takes for_each, iterator and labels, not {:?}.{near}", &*name.name);
+                diags.push(Diag::error("Unsupported argument", detail).at(name.span));
+            }
+        }
+        let for_each = body.attribute("for_each");
+        if for_each.is_none() {
+            let detail = "A dynamic block needs for_each: what to make blocks for.";
+            diags.push(Diag::error("Missing required argument", detail).at(missing));
+        }
+        for other in body.blocks.iter().filter(|other| &*other.kind.name != "content") {
+            let detail = "A dynamic block holds one block, named content.";
+            diags.push(Diag::error("Unsupported block type", detail).at(other.kind.span));
+        }
+        for content in body.blocks_of("content") {
+            if let Some(label) = content.labels.first() {
+                let detail = "The content of a dynamic block takes no labels; set them with the argument labels.";
+                diags.push(
+                    Diag::error("Extraneous label for content", detail)
+                        .at(label.span)
+                        .within(content.kind.span.to(content.open)),
+                );
+            }
+        }
+        let iterator = match body.attribute("iterator") {
+            Some(attribute) => iterator_name(attribute, &mut diags),
+            None => Some(kind.name.clone()),
+        };
+        let labels_expr = body.attribute("labels").map(|attribute| &attribute.expr);
+        let labels = labels_expr.and_then(|expr| match &expr.kind {
+            ExprKind::Tuple { items, .. } => Some(&**items),
+            _ => {
+                let detail = "The labels are written as a list in brackets.";
+                diags.push(Diag::error("Invalid expression", detail).at(expr.span));
+                None
+            }
+        });
+        let mut contents = body.blocks_of("content");
+        let content = contents.next();
+        if content.is_none() && for_each.is_some() {
+            let detail = "A dynamic block needs one block named content: what stands in each block.";
+            diags.push(Diag::error("Missing dynamic content block", detail).at(missing));
+        }
+        if let Some(extra) = contents.next() {
+            let detail = "A dynamic block takes only one content block.";
+            diags.push(Diag::error("Extraneous dynamic content block", detail).at(extra.header()));
+        }
+        let spec = match (for_each, iterator, content) {
+            (Some(for_each), Some(iterator), Some(content)) if !diags.has_errors() => Some(Spec {
+                kind,
+                block,
+                for_each: &for_each.expr,
+                iterator,
+                labels,
+                labels_expr,
+                content: &content.body,
+            }),
+            _ => None,
+        };
+        (spec, diags)
+    }
+}
+
+fn iterator_name(attribute: &Attribute, diags: &mut Diags) -> Option<Arc<str>> {
+    match &attribute.expr.kind {
+        ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(traversal.root.name.clone()),
+        ExprKind::Traversal(traversal) => {
+            let detail = "The iterator is a single name.";
+            diags.push(Diag::error("Invalid dynamic iterator name", detail).at(traversal.span()));
+            None
+        }
+        _ => match attribute.expr.keyword() {
+            Some(word) => Some(word.into()),
+            None => {
+                let detail = "The iterator is a single name, without quotes.";
+                diags.push(Diag::error("Invalid expression", detail).at(attribute.expr.span));
+                None
+            }
+        },
+    }
+}
