@@ -33,13 +33,20 @@ fn invalid(detail: impl Into<String>, span: Span) -> Diag {
 }
 
 fn absent(why: &str, span: Span) -> Diag {
-    invalid(format!("The key does not name an element of this collection: {why}."), span)
+    invalid(
+        format!("The key does not name an element of this collection: {why}."),
+        span,
+    )
 }
 
 /// `collection[key]`. Marks of the collection stay; those of the key too, except for objects.
 pub fn index(collection: &Value, key: &Value, span: Span) -> Result<Value, Diag> {
     if collection.is_null() {
-        return Err(Diag::error("Attempt to index null value", "This value is null, so it has no elements.").at(span));
+        return Err(Diag::error(
+            "Attempt to index null value",
+            "This value is null, so it has no elements.",
+        )
+        .at(span));
     }
     if key.is_null() {
         return Err(invalid("A null value cannot be a key.", span));
@@ -67,10 +74,19 @@ pub fn index(collection: &Value, key: &Value, span: Span) -> Result<Value, Diag>
         Data::Object(_) | Data::Unknown(Type::Object(_), _) => {
             let by_number = key.as_number().is_some();
             let key = convert(key, &Type::String).map_err(|error| absent(&error.message, span))?;
-            let Some(name) = key.as_str() else { return Ok(Value::dynamic().with_marks(marks)) };
+            let Some(name) = key.as_str() else {
+                return Ok(Value::dynamic().with_marks(marks));
+            };
             object_attr(collection, name).ok_or_else(|| {
-                let hint = if by_number { " Attributes of an object are found by name, not by position." } else { "" };
-                invalid(format!("The key does not name an attribute of this object.{hint}"), span)
+                let hint = if by_number {
+                    " Attributes of an object are found by name, not by position."
+                } else {
+                    ""
+                };
+                invalid(
+                    format!("The key does not name an attribute of this object.{hint}"),
+                    span,
+                )
             })
         }
         Data::Set(..) | Data::Unknown(Type::Set(_), _) => Err(invalid(

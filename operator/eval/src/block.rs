@@ -50,7 +50,13 @@ pub(crate) struct Source<'b> {
 
 impl<'b> Source<'b> {
     pub(crate) fn whole(body: &'b Body) -> Self {
-        Self { body, missing: missing_place(body), locals: Vec::new(), marks: Marks::NONE, unknown: false }
+        Self {
+            body,
+            missing: missing_place(body),
+            locals: Vec::new(),
+            marks: Marks::NONE,
+            unknown: false,
+        }
     }
 }
 
@@ -95,7 +101,10 @@ impl Decoder<'_> {
     ) -> Value {
         let value = match &self.eval {
             Some(eval) if !source.unknown => {
-                let frame = Frame { parent: None, binding: Binding::List(&source.locals) };
+                let frame = Frame {
+                    parent: None,
+                    binding: Binding::List(&source.locals),
+                };
                 eval.expr(&given.expr, &frame, diags)
             }
             _ => Value::dynamic(),
@@ -103,10 +112,21 @@ impl Decoder<'_> {
         let value = value.with_marks(source.marks);
         convert(&value, &given_type(attribute)).unwrap_or_else(|error| {
             let name = &*given.name.name;
-            let place = if error.path.is_root() { String::new() } else { format!(" at {}", error.path) };
-            let detail = format!("The value does not fit the argument {name:?}{place}: {}.", error.message);
+            let place = if error.path.is_root() {
+                String::new()
+            } else {
+                format!(" at {}", error.path)
+            };
+            let detail = format!(
+                "The value does not fit the argument {name:?}{place}: {}.",
+                error.message
+            );
             let context = given.name.span.to(given.expr.span);
-            diags.push(Diag::error("Incorrect attribute value type", detail).at(given.expr.span).within(context));
+            diags.push(
+                Diag::error("Incorrect attribute value type", detail)
+                    .at(given.expr.span)
+                    .within(context),
+            );
             Value::unknown(attribute.ty())
         })
     }
@@ -120,7 +140,9 @@ impl Decoder<'_> {
         attribute: &schema::Attribute,
         diags: &mut Diags,
     ) -> Value {
-        let Some(inner) = nested_schema(schema, name) else { return Value::null(attribute.ty()) };
+        let Some(inner) = nested_schema(schema, name) else {
+            return Value::null(attribute.ty());
+        };
         let mut items = Vec::new();
         let mut counted = true;
         for block in blocks {
@@ -148,7 +170,10 @@ impl Decoder<'_> {
             match item {
                 Item::Block(block) => into.push(written(block, source)),
                 Item::Dynamic(spec) => {
-                    let keyed = schema.blocks.get(&spec.kind.name).is_some_and(|nested| nested.nesting == Nesting::Map);
+                    let keyed = schema
+                        .blocks
+                        .get(&spec.kind.name)
+                        .is_some_and(|nested| nested.nesting == Nesting::Map);
                     self.expand(spec, keyed, source, into, diags);
                 }
             }
@@ -167,7 +192,10 @@ impl Decoder<'_> {
         if !labels_wanted(spec, keyed, diags) {
             return;
         }
-        let frame = Frame { parent: None, binding: Binding::List(&source.locals) };
+        let frame = Frame {
+            parent: None,
+            binding: Binding::List(&source.locals),
+        };
         let mut faults = Diags::new();
         let each = match &self.eval {
             Some(eval) if !source.unknown => eval.expr(spec.for_each, &frame, &mut faults),
@@ -182,19 +210,30 @@ impl Decoder<'_> {
         let wrong = |why: String| Diag::error("Invalid dynamic for_each value", why).at(spec.for_each.span);
         let ty = each.ty();
         if ty.is_primitive() {
-            diags.push(wrong(format!("A {} cannot be gone through; for_each takes a collection.", ty.friendly_name())));
+            diags.push(wrong(format!(
+                "A {} cannot be gone through; for_each takes a collection.",
+                ty.friendly_name()
+            )));
             return;
         }
         if each.is_null() {
-            diags.push(wrong("for_each must not be null; for no blocks, give an empty collection.".to_owned()));
+            diags.push(wrong(
+                "for_each must not be null; for no blocks, give an empty collection.".to_owned(),
+            ));
             return;
         }
         let unknown = !each.is_known();
-        let turns: Vec<(Value, Value)> =
-            if unknown { vec![(Value::dynamic(), Value::dynamic())] } else { ops::elements(&each).collect() };
+        let turns: Vec<(Value, Value)> = if unknown {
+            vec![(Value::dynamic(), Value::dynamic())]
+        } else {
+            ops::elements(&each).collect()
+        };
         for (key, value) in turns {
             let mut locals = source.locals.clone();
-            locals.push((spec.iterator.clone(), Value::object([("key", key), ("value", value)])));
+            locals.push((
+                spec.iterator.clone(),
+                Value::object([("key", key), ("value", value)]),
+            ));
             let label = match spec.labels.unwrap_or_default().first() {
                 Some(expr) => match self.label(expr, &locals, diags) {
                     Some(label) => Some(label),
@@ -217,10 +256,24 @@ impl Decoder<'_> {
         }
     }
 
-    fn label(&self, expr: &ashlar_syntax::Expr, locals: &[(Arc<str>, Value)], diags: &mut Diags) -> Option<Arc<str>> {
-        let Some(eval) = &self.eval else { return Some("".into()) };
+    fn label(
+        &self,
+        expr: &ashlar_syntax::Expr,
+        locals: &[(Arc<str>, Value)],
+        diags: &mut Diags,
+    ) -> Option<Arc<str>> {
+        let Some(eval) = &self.eval else {
+            return Some("".into());
+        };
         let mut faults = Diags::new();
-        let value = eval.expr(expr, &Frame { parent: None, binding: Binding::List(locals) }, &mut faults);
+        let value = eval.expr(
+            expr,
+            &Frame {
+                parent: None,
+                binding: Binding::List(locals),
+            },
+            &mut faults,
+        );
         let failed = faults.has_errors();
         diags.extend(faults);
         if failed {
@@ -272,7 +325,10 @@ impl Decoder<'_> {
                 return empty(&nested.block);
             }
             if nested.min_items == 1 {
-                let diag = Diag::error(format!("Missing {name} block"), format!("A {name} block must stand here."));
+                let diag = Diag::error(
+                    format!("Missing {name} block"),
+                    format!("A {name} block must stand here."),
+                );
                 diags.push(content.missing.map_or(diag.clone(), |span| diag.at(span)));
             }
             return Value::null(nested.block.ty());
@@ -303,7 +359,9 @@ impl Decoder<'_> {
             _ if element.has_dynamic() && !items.is_empty() => match unified(&items) {
                 Some((element, items)) => Value::set(element, items),
                 None => {
-                    let detail = format!("The arguments of all {name} blocks must agree in type, since they make a set.");
+                    let detail = format!(
+                        "The arguments of all {name} blocks must agree in type, since they make a set."
+                    );
                     let diag = Diag::error(format!("Unconsistent argument types in {name} blocks"), detail);
                     let place = blocks.first().and_then(|block| block.source.missing);
                     diags.push(place.map_or(diag.clone(), |span| diag.at(span)));
@@ -330,7 +388,11 @@ impl Decoder<'_> {
             entries.insert(key, value);
         }
         let element = nested.block.ty();
-        if element.has_dynamic() { Value::object_of(entries) } else { Value::map_of(element, entries) }
+        if element.has_dynamic() {
+            Value::object_of(entries)
+        } else {
+            Value::map_of(element, entries)
+        }
     }
 }
 
@@ -375,15 +437,29 @@ fn labels_wanted(spec: &Spec<'_>, keyed: bool, diags: &mut Diags) -> bool {
     }
 }
 
-fn count_fits(name: &str, blocks: &[Child<'_>], nested: &NestedBlock, content: &Content<'_>, diags: &mut Diags) {
+fn count_fits(
+    name: &str,
+    blocks: &[Child<'_>],
+    nested: &NestedBlock,
+    content: &Content<'_>,
+    diags: &mut Diags,
+) {
     let count = blocks.len() as u64;
     let (diag, place) = if count < nested.min_items {
         let detail = format!("At least {} {name} block(s) must stand here.", nested.min_items);
-        (Diag::error(format!("Insufficient {name} blocks"), detail), content.missing)
+        (
+            Diag::error(format!("Insufficient {name} blocks"), detail),
+            content.missing,
+        )
     } else if nested.max_items > 0 && count > nested.max_items {
         let detail = format!("At most {} {name} block(s) can stand here.", nested.max_items);
-        let extra = usize::try_from(nested.max_items).ok().and_then(|at| blocks.get(at));
-        (Diag::error(format!("Too many {name} blocks"), detail), extra.and_then(|block| block.source.missing))
+        let extra = usize::try_from(nested.max_items)
+            .ok()
+            .and_then(|at| blocks.get(at));
+        (
+            Diag::error(format!("Too many {name} blocks"), detail),
+            extra.and_then(|block| block.source.missing),
+        )
     } else {
         return;
     };
@@ -392,7 +468,9 @@ fn count_fits(name: &str, blocks: &[Child<'_>], nested: &NestedBlock, content: &
 
 /// What an argument is converted to: attributes of nested attribute types may be left out unless required.
 fn given_type(attribute: &schema::Attribute) -> Type {
-    let AttributeType::Nested { nesting, attributes } = &attribute.ty else { return attribute.ty() };
+    let AttributeType::Nested { nesting, attributes } = &attribute.ty else {
+        return attribute.ty();
+    };
     let attrs = attributes.iter().map(|(name, attribute)| ObjectAttr {
         name: name.clone(),
         ty: given_type(attribute),
@@ -409,7 +487,10 @@ fn given_type(attribute: &schema::Attribute) -> Type {
 
 /// The object that a block without any item gives.
 fn empty(schema: &schema::Block) -> Value {
-    let attributes = schema.attributes.iter().map(|(name, attribute)| (name.clone(), Value::null(attribute.ty())));
+    let attributes = schema
+        .attributes
+        .iter()
+        .map(|(name, attribute)| (name.clone(), Value::null(attribute.ty())));
     let blocks = schema.blocks.iter().map(|(name, nested)| {
         let element = nested.block.ty();
         let value = match nested.nesting {

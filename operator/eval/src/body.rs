@@ -43,7 +43,10 @@ impl Item<'_> {
 
 /// The empty place at the beginning of a body: where hcl blames a missing item.
 pub(crate) fn missing_place(body: &Body) -> Option<Span> {
-    body.span.map(|span| Span { end: span.start, ..span })
+    body.span.map(|span| Span {
+        end: span.start,
+        ..span
+    })
 }
 
 /// Sorts a body; faults go to `diags`.
@@ -91,7 +94,11 @@ pub(crate) fn sort<'b>(
             diags.push(unsupported_block(&block.kind, schema));
         }
     }
-    Content { attributes, blocks, missing }
+    Content {
+        attributes,
+        blocks,
+        missing,
+    }
 }
 
 /// How blocks of this type are held; `None` if they are not wanted. An attribute that is a list or set of objects may be
@@ -108,7 +115,9 @@ pub(crate) fn nested_schema<'s>(schema: &'s schema::Block, kind: &str) -> Option
     if let Some(nested) = schema.blocks.get(kind) {
         return Some(Cow::Borrowed(&nested.block));
     }
-    may_be_blocks(schema, kind).then(|| element_schema(schema, kind).map(Cow::Owned)).flatten()
+    may_be_blocks(schema, kind)
+        .then(|| element_schema(schema, kind).map(Cow::Owned))
+        .flatten()
 }
 
 /// May the attribute be written as blocks (a list or set of objects in the schema of an old provider)?
@@ -117,10 +126,13 @@ pub(crate) fn may_be_blocks(schema: &schema::Block, name: &str) -> bool {
         Type::List(element) | Type::Set(element) => matches!(&**element, Type::Object(_)),
         _ => false,
     };
-    let plain = schema.attributes.get(name).is_some_and(|attribute| match &attribute.ty {
-        AttributeType::Plain(ty) => of_objects(ty),
-        AttributeType::Nested { .. } => false,
-    });
+    let plain = schema
+        .attributes
+        .get(name)
+        .is_some_and(|attribute| match &attribute.ty {
+            AttributeType::Plain(ty) => of_objects(ty),
+            AttributeType::Nested { .. } => false,
+        });
     plain && !is_modern(schema)
 }
 
@@ -142,8 +154,12 @@ fn is_modern(schema: &schema::Block) -> bool {
 
 /// The schema of one block that stands for an element of the attribute: every attribute optional.
 fn element_schema(schema: &schema::Block, name: &str) -> Option<schema::Block> {
-    let AttributeType::Plain(ty) = &schema.attributes.get(name)?.ty else { return None };
-    let Type::Object(object) = ty.element()? else { return None };
+    let AttributeType::Plain(ty) = &schema.attributes.get(name)?.ty else {
+        return None;
+    };
+    let Type::Object(object) = ty.element()? else {
+        return None;
+    };
     let attributes = object.attrs().iter().map(|attr| {
         let attribute = schema::Attribute {
             ty: AttributeType::Plain(attr.ty.clone()),
@@ -156,7 +172,10 @@ fn element_schema(schema: &schema::Block, name: &str) -> Option<schema::Block> {
         };
         (attr.name.clone(), attribute)
     });
-    Some(schema::Block { attributes: attributes.collect(), ..schema::Block::default() })
+    Some(schema::Block {
+        attributes: attributes.collect(),
+        ..schema::Block::default()
+    })
 }
 
 fn labels_fit(block: &Block, nesting: Nesting, diags: &mut Diags) -> bool {
@@ -172,23 +191,41 @@ fn labels_fit_names(block: &Block, names: &[&str], diags: &mut Diags) -> bool {
             names => format!("only {} label(s): {}", names.len(), names.join(", ")),
         };
         let detail = format!("A {kind} block takes {wanted}.");
-        diags.push(Diag::error(format!("Extraneous label for {kind}"), detail).at(extra.span).within(context));
+        diags.push(
+            Diag::error(format!("Extraneous label for {kind}"), detail)
+                .at(extra.span)
+                .within(context),
+        );
         return false;
     }
     if let Some(missing) = names.get(block.labels.len()) {
-        let detail = format!("A {kind} block takes {} label(s): {}.", names.len(), names.join(", "));
-        diags.push(Diag::error(format!("Missing {missing} for {kind}"), detail).at(block.open).within(context));
+        let detail = format!(
+            "A {kind} block takes {} label(s): {}.",
+            names.len(),
+            names.join(", ")
+        );
+        diags.push(
+            Diag::error(format!("Missing {missing} for {kind}"), detail)
+                .at(block.open)
+                .within(context),
+        );
         return false;
     }
     true
 }
 
 fn unsupported_argument(name: &Ident, body: &Body, schema: &schema::Block) -> Diag {
-    let unset = schema.attributes.keys().filter(|known| body.attribute(known).is_none());
+    let unset = schema
+        .attributes
+        .keys()
+        .filter(|known| body.attribute(known).is_none());
     let hint = match suggest(&name.name, unset.map(|known| &**known)) {
         Some(near) => format!(" Did you mean {near:?}?"),
         None if schema.blocks.contains_key(&name.name) => {
-            format!(" To write a block of this type, leave the equals sign out: {} {{ … }}.", name.name)
+            format!(
+                " To write a block of this type, leave the equals sign out: {} {{ … }}.",
+                name.name
+            )
         }
         None => String::new(),
     };
@@ -200,7 +237,10 @@ fn unsupported_block(kind: &Ident, schema: &schema::Block) -> Diag {
     let hint = match suggest(&kind.name, schema.blocks.keys().map(|known| &**known)) {
         Some(near) => format!(" Did you mean {near:?}?"),
         None if schema.attributes.contains_key(&kind.name) => {
-            format!(" To set the argument of this name, write an equals sign: {} = ….", kind.name)
+            format!(
+                " To set the argument of this name, write an equals sign: {} = ….",
+                kind.name
+            )
         }
         None => String::new(),
     };

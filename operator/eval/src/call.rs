@@ -57,7 +57,9 @@ impl Eval<'_> {
         if diags.has_errors() {
             // The call is off, but arguments of a wrong type are still told.
             for (at, arg) in args.iter().enumerate() {
-                let ty = builtin.param(at).map_or(Type::Dynamic, |param| param.ty.to_type());
+                let ty = builtin
+                    .param(at)
+                    .map_or(Type::Dynamic, |param| param.ty.to_type());
                 if let Err(error) = convert(&arg.value, &ty) {
                     diags.push(bad_argument(expr, call, names.at(at), &error.message, arg.start));
                 }
@@ -72,7 +74,11 @@ impl Eval<'_> {
         match ashlar_funcs::call(builtin, &values, self.caps()) {
             Ok(value) => Some(value),
             Err(errors) => {
-                diags.extend(errors.iter().map(|error| placed(error, expr, call, &names, &args)));
+                diags.extend(
+                    errors
+                        .iter()
+                        .map(|error| placed(error, expr, call, &names, &args)),
+                );
                 None
             }
         }
@@ -83,7 +89,10 @@ impl Eval<'_> {
         let template = matches!(builtin.name, "templatefile" | "templatestring");
         let message = match self.functions {
             Functions::TemplateFile | Functions::TemplateString if template => {
-                format!("{} cannot be called inside a template that another template function renders", builtin.name)
+                format!(
+                    "{} cannot be called inside a template that another template function renders",
+                    builtin.name
+                )
             }
             Functions::TemplateString if builtin.purity == Purity::Files => {
                 format!(
@@ -93,7 +102,11 @@ impl Eval<'_> {
             }
             _ => return None,
         };
-        Some(FuncError { fault: Fault::Call, arg: None, message })
+        Some(FuncError {
+            fault: Fault::Call,
+            arg: None,
+            message,
+        })
     }
 
     fn foreign(&self, name: &str) -> Option<ForeignFunction> {
@@ -111,7 +124,9 @@ impl Eval<'_> {
         frame: &Frame<'_>,
         diags: &mut Diags,
     ) -> Option<Value> {
-        let Root::Module { scope, .. } = &self.root else { return None };
+        let Root::Module { scope, .. } = &self.root else {
+            return None;
+        };
         let names = Parameters {
             names: foreign.params.iter().map(|param| &*param.name).collect(),
             variadic: foreign.variadic.as_ref().map(|param| &*param.name),
@@ -125,7 +140,13 @@ impl Eval<'_> {
             match convert(&arg.value, &param.ty) {
                 Err(error) => diags.push(bad_argument(expr, call, &param.name, &error.message, arg.start)),
                 Ok(value) if value.is_null() && !param.null => {
-                    diags.push(bad_argument(expr, call, &param.name, "argument must not be null", arg.start));
+                    diags.push(bad_argument(
+                        expr,
+                        call,
+                        &param.name,
+                        "argument must not be null",
+                        arg.start,
+                    ));
                 }
                 Ok(value) => {
                     let (value, its_marks) = value.unmark_deep();
@@ -167,17 +188,33 @@ impl Eval<'_> {
             plain = before;
             expanded = self.expand(expr, last, frame, diags)?;
         }
-        names.check(expr, call, plain, expanded.len(), || expanded.first().map(|arg| arg.start), diags)?;
+        names.check(
+            expr,
+            call,
+            plain,
+            expanded.len(),
+            || expanded.first().map(|arg| arg.start),
+            diags,
+        )?;
         let mut args: Vec<Arg> = plain
             .iter()
-            .map(|arg| Arg { value: self.expr(arg, frame, diags), start: arg.start() })
+            .map(|arg| Arg {
+                value: self.expr(arg, frame, diags),
+                start: arg.start(),
+            })
             .collect();
         args.append(&mut expanded);
         Some(args)
     }
 
     /// The elements that `last...` stands for; `None` if they are not known, or at fault.
-    fn expand(&self, expr: &Expr, last: &Expr, frame: &Frame<'_>, diags: &mut Diags) -> Option<Vec<Arg>> {
+    pub(crate) fn expand(
+        &self,
+        expr: &Expr,
+        last: &Expr,
+        frame: &Frame<'_>,
+        diags: &mut Diags,
+    ) -> Option<Vec<Arg>> {
         let mut faults = Diags::new();
         let value = self.expr(last, frame, &mut faults);
         let failed = faults.has_errors();
@@ -193,13 +230,23 @@ impl Eval<'_> {
                     return None;
                 }
                 let args = ops::elements(&value);
-                return Some(args.map(|(_, item)| Arg { value: item.with_marks(marks), start: last.span }).collect());
+                return Some(
+                    args.map(|(_, item)| Arg {
+                        value: item.with_marks(marks),
+                        start: last.span,
+                    })
+                    .collect(),
+                );
             }
             (Type::Tuple(_) | Type::List(_) | Type::Set(_) | Type::Dynamic, true) => "it is null",
             _ => "it is none of these",
         };
         let detail = format!("The argument before ... must be a list, a set or a tuple; {why}.");
-        diags.push(Diag::error("Invalid expanding argument value", detail).at(last.span).within(expr.span));
+        diags.push(
+            Diag::error("Invalid expanding argument value", detail)
+                .at(last.span)
+                .within(expr.span),
+        );
         None
     }
 
@@ -214,7 +261,10 @@ impl Eval<'_> {
         };
         if namespace == "core" {
             let known = ashlar_funcs::all().map(|builtin| builtin.name);
-            let detail = format!("There is no builtin function named {function:?}.{}", hint(function, known));
+            let detail = format!(
+                "There is no builtin function named {function:?}.{}",
+                hint(function, known)
+            );
             diags.push(blame("Unknown provider function", detail));
             return None;
         }
@@ -229,7 +279,9 @@ impl Eval<'_> {
                  required_providers and has this function."
             ),
             Some(_) => "The name of the provider is missing after \"provider::\".".to_owned(),
-            None => format!("{namespace:?} is no namespace of functions. Those of providers begin with \"provider::\"."),
+            None => format!(
+                "{namespace:?} is no namespace of functions. Those of providers begin with \"provider::\"."
+            ),
         };
         diags.push(blame("Unknown provider function", detail));
         None
@@ -267,16 +319,22 @@ impl<'n> Parameters<'n> {
         let name = &*call.name.name;
         let given = plain.len() + expanded;
         let wanted = self.names.len();
-        let blame = |fault: Fault, detail, span| Diag::error(fault.summary(), detail).at(span).within(expr.span);
+        let blame =
+            |fault: Fault, detail, span| Diag::error(fault.summary(), detail).at(span).within(expr.span);
         // As in hcl, a wrong number of arguments hides faults of the expanded argument.
         if let Some(missing) = self.names.get(given) {
             let least = if self.variadic.is_some() { "at least " } else { "" };
-            let detail = format!("{name} takes {least}{wanted} arguments; the argument {missing:?} is missing.");
+            let detail =
+                format!("{name} takes {least}{wanted} arguments; the argument {missing:?} is missing.");
             *diags = Diags::from(blame(Fault::TooFew, detail, call.close));
             return None;
         }
         if self.variadic.is_none() && given > wanted {
-            let span = plain.get(wanted).map(Expr::start).or_else(first_expanded).unwrap_or(expr.span);
+            let span = plain
+                .get(wanted)
+                .map(Expr::start)
+                .or_else(first_expanded)
+                .unwrap_or(expr.span);
             let detail = format!("{name} takes only {wanted} arguments.");
             *diags = Diags::from(blame(Fault::TooMany, detail, span));
             return None;
@@ -286,25 +344,42 @@ impl<'n> Parameters<'n> {
 }
 
 /// A failed call as a diagnostic.
-pub(crate) fn placed(error: &FuncError, expr: &Expr, call: &Call, names: &Parameters<'_>, args: &[Arg]) -> Diag {
+pub(crate) fn placed(
+    error: &FuncError,
+    expr: &Expr,
+    call: &Call,
+    names: &Parameters<'_>,
+    args: &[Arg],
+) -> Diag {
     match (error.fault, error.arg) {
         (Fault::Argument, Some(at)) => {
             let start = args.get(at).map_or(expr.span, |arg| arg.start);
             bad_argument(expr, call, names.at(at), &error.message, start)
         }
-        (Fault::Argument, None) => {
-            bad_argument(expr, call, names.variadic.unwrap_or_default(), &error.message, expr.span)
-        }
+        (Fault::Argument, None) => bad_argument(
+            expr,
+            call,
+            names.variadic.unwrap_or_default(),
+            &error.message,
+            expr.span,
+        ),
         (fault, _) => {
             let detail = format!("The call of {} failed: {}.", &*call.name.name, error.message);
-            Diag::error(fault.summary(), detail).at(expr.start()).within(expr.span)
+            Diag::error(fault.summary(), detail)
+                .at(expr.start())
+                .within(expr.span)
         }
     }
 }
 
 fn bad_argument(expr: &Expr, call: &Call, param: &str, why: &str, span: Span) -> Diag {
-    let detail = format!("The argument {param:?} of {} does not suit: {why}.", &*call.name.name);
-    Diag::error(Fault::Argument.summary(), detail).at(span).within(expr.span)
+    let detail = format!(
+        "The argument {param:?} of {} does not suit: {why}.",
+        &*call.name.name
+    );
+    Diag::error(Fault::Argument.summary(), detail)
+        .at(span)
+        .within(expr.span)
 }
 
 /// Is it a value of which not even the type is known?

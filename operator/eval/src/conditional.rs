@@ -26,13 +26,21 @@ impl Eval<'_> {
         let Some(ty) = result_type(&yes_value, &no_value) else {
             let why = mismatch(&yes_value.ty(), &no_value.ty());
             let detail = format!("Both results must have one type, whichever is chosen. {why}.");
-            diags.push(Diag::error(INCONSISTENT, detail).at(yes.span.to(no.span)).within(expr.span));
+            diags.push(
+                Diag::error(INCONSISTENT, detail)
+                    .at(yes.span.to(no.span))
+                    .within(expr.span),
+            );
             return Value::dynamic();
         };
         let chosen = self.expr(condition, frame, diags);
         if chosen.is_null() {
             let detail = "The condition is null; it must be true or false.";
-            diags.push(Diag::error("Null condition", detail).at(condition.span).within(expr.span));
+            diags.push(
+                Diag::error("Null condition", detail)
+                    .at(condition.span)
+                    .within(expr.span),
+            );
             return Value::unknown(ty);
         }
         let ((chosen, marks), (yes_value, yes_marks), (no_value, no_marks)) =
@@ -45,18 +53,28 @@ impl Eval<'_> {
             Ok(value) => value.as_bool() == Some(true),
             Err(error) => {
                 let detail = format!("The condition must be true or false: {}.", error.message);
-                diags.push(Diag::error("Incorrect condition type", detail).at(condition.span).within(expr.span));
+                diags.push(
+                    Diag::error("Incorrect condition type", detail)
+                        .at(condition.span)
+                        .within(expr.span),
+                );
                 return Value::unknown(ty);
             }
         };
-        let (arm, value, arm_diags, which) =
-            if chosen { (yes, yes_value, yes_diags, "first") } else { (no, no_value, no_diags, "second") };
+        let (arm, value, arm_diags, which) = if chosen {
+            (yes, yes_value, yes_diags, "first")
+        } else {
+            (no, no_value, no_diags, "second")
+        };
         diags.extend(arm_diags);
         if ty == Type::Dynamic {
             return value.with_marks(marks);
         }
         let value = convert(&value, &ty).unwrap_or_else(|error| {
-            let detail = format!("The {which} result has not the type of both together: {}.", error.message);
+            let detail = format!(
+                "The {which} result has not the type of both together: {}.",
+                error.message
+            );
             diags.push(Diag::error(INCONSISTENT, detail).at(arm.span).within(expr.span));
             Value::unknown(ty)
         });
@@ -66,7 +84,8 @@ impl Eval<'_> {
 
 /// The type of the result; `None` if the arms have no common type. Dynamic means: no conversion.
 fn result_type(yes: &Value, no: &Value) -> Option<Type> {
-    let bare_null = |value: &Value| value.marks() == Marks::NONE && matches!(value.data(), Data::Null(Type::Dynamic));
+    let bare_null =
+        |value: &Value| value.marks() == Marks::NONE && matches!(value.data(), Data::Null(Type::Dynamic));
     let (yes_type, no_type) = (yes.ty(), no.ty());
     if bare_null(yes) {
         Some(no_type)
@@ -88,14 +107,23 @@ fn either(ty: &Type, yes: &Value, no: &Value) -> Value {
     }
     let not_null = yes.is_not_null() && no.is_not_null();
     let (yes_type, no_type) = (yes.ty(), no.ty());
-    let mut refinement = Refinement { not_null, ..Refinement::default() };
+    let mut refinement = Refinement {
+        not_null,
+        ..Refinement::default()
+    };
     let (yes_range, no_range) = (ops::range(yes), ops::range(no));
     if yes_type == Type::Number && no_type == Type::Number {
-        refinement.min = outer(yes_range.min, no_range.min, |a, b| a < b);
-        refinement.max = outer(yes_range.max, no_range.max, |a, b| a > b);
+        refinement.min = outer(yes_range.min, no_range.min, |a, b| a.compare(b).is_lt());
+        refinement.max = outer(yes_range.max, no_range.max, |a, b| a.compare(b).is_gt());
     } else if yes_type.is_collection() && yes_type == no_type {
-        refinement.length_min = yes_range.length_min.zip(no_range.length_min).map(|(a, b)| a.min(b));
-        refinement.length_max = yes_range.length_max.zip(no_range.length_max).map(|(a, b)| a.max(b));
+        refinement.length_min = yes_range
+            .length_min
+            .zip(no_range.length_min)
+            .map(|(a, b)| a.min(b));
+        refinement.length_max = yes_range
+            .length_max
+            .zip(no_range.length_max)
+            .map(|(a, b)| a.max(b));
     }
     ops::unknown_refined(ty.clone(), refinement)
 }
@@ -108,7 +136,10 @@ fn outer(a: Option<Bound>, b: Option<Bound>, further: impl Fn(&Number, &Number) 
     } else if further(&b.value, &a.value) {
         b
     } else {
-        Bound { inclusive: a.inclusive || b.inclusive, ..a }
+        Bound {
+            inclusive: a.inclusive || b.inclusive,
+            ..a
+        }
     })
 }
 
@@ -117,10 +148,16 @@ fn mismatch(yes: &Type, no: &Type) -> String {
     match (yes, no) {
         (Type::Object(a), Type::Object(b)) => {
             if let Some(attr) = a.attrs().iter().find(|attr| b.get(&attr.name).is_none()) {
-                return format!("The first has the attribute {:?}, which the second lacks", &*attr.name);
+                return format!(
+                    "The first has the attribute {:?}, which the second lacks",
+                    &*attr.name
+                );
             }
             if let Some(attr) = b.attrs().iter().find(|attr| a.get(&attr.name).is_none()) {
-                return format!("The second has the attribute {:?}, which the first lacks", &*attr.name);
+                return format!(
+                    "The second has the attribute {:?}, which the first lacks",
+                    &*attr.name
+                );
             }
             let differing = a.attrs().iter().find_map(|attr| {
                 let other = b.get(&attr.name)?;
@@ -132,16 +169,26 @@ fn mismatch(yes: &Type, no: &Type) -> String {
         }
         (Type::Tuple(a), Type::Tuple(b)) => {
             if a.len() != b.len() {
-                return format!("The first is a tuple of {}, the second of {} elements", a.len(), b.len());
+                return format!(
+                    "The first is a tuple of {}, the second of {} elements",
+                    a.len(),
+                    b.len()
+                );
             }
             if let Some((at, (a, b))) = a.iter().zip(b.iter()).enumerate().find(|(_, (a, b))| a != b) {
                 return format!("They differ in the element {at}: {}", mismatch(a, b));
             }
         }
-        (Type::List(a), Type::List(b)) | (Type::Set(a), Type::Set(b)) | (Type::Map(a), Type::Map(b)) if a != b => {
+        (Type::List(a), Type::List(b)) | (Type::Set(a), Type::Set(b)) | (Type::Map(a), Type::Map(b))
+            if a != b =>
+        {
             return format!("Their elements differ: {}", mismatch(a, b));
         }
         _ => {}
     }
-    format!("The first is {}, the second is {}", yes.friendly_name(), no.friendly_name())
+    format!(
+        "The first is {}, the second is {}",
+        yes.friendly_name(),
+        no.friendly_name()
+    )
 }

@@ -19,7 +19,11 @@ const MAX_DEPTH: u32 = 100;
 pub fn type_constraint(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
     let mut diags = Diags::new();
     let (ty, defaults) = read(expr, 0, &mut diags);
-    if diags.has_errors() { Err(diags) } else { Ok((ty, defaults)) }
+    if diags.has_errors() {
+        Err(diags)
+    } else {
+        Ok((ty, defaults))
+    }
 }
 
 /// A type constraint that may also be a bare `list` or `map`, which mean any elements (variables only, and an old form).
@@ -61,7 +65,10 @@ fn as_call(expr: &Expr) -> Option<&Call> {
 
 fn read(expr: &Expr, depth: u32, diags: &mut Diags) -> Constraint {
     if depth >= MAX_DEPTH {
-        return fault(diags, wrong(format!("Types can be nested {MAX_DEPTH} deep."), expr.span));
+        return fault(
+            diags,
+            wrong(format!("Types can be nested {MAX_DEPTH} deep."), expr.span),
+        );
     }
     if let Some(word) = expr.keyword() {
         return match word {
@@ -74,19 +81,32 @@ fn read(expr: &Expr, depth: u32, diags: &mut Diags) -> Constraint {
         };
     }
     let Some(call) = as_call(expr) else {
-        let detail = "A type is bool, number, string, any, or a constructor with its argument, as in list(string).";
+        let detail =
+            "A type is bool, number, string, any, or a constructor with its argument, as in list(string).";
         return fault(diags, wrong(detail, expr.span));
     };
     let word = &*call.name.name;
     let arguments = call.open.to(call.close);
     if matches!(word, "bool" | "string" | "number" | "any") {
-        return fault(diags, wrong(format!("The type {word} takes no arguments."), arguments));
+        return fault(
+            diags,
+            wrong(format!("The type {word} takes no arguments."), arguments),
+        );
     }
     if !matches!(word, "list" | "set" | "map" | "object" | "tuple") {
         return if word == "optional" {
-            fault(diags, wrong("optional stands only around the type of an object's attribute.", call.name.span))
+            fault(
+                diags,
+                wrong(
+                    "optional stands only around the type of an object's attribute.",
+                    call.name.span,
+                ),
+            )
         } else {
-            fault(diags, wrong(format!("{word:?} is no type constructor."), expr.span))
+            fault(
+                diags,
+                wrong(format!("{word:?} is no type constructor."), expr.span),
+            )
         };
     }
     let [argument] = &*call.args else {
@@ -141,7 +161,9 @@ fn object(expr: &Expr, argument: &Expr, depth: u32, diags: &mut Diags) -> Constr
             continue;
         }
         let name: Arc<str> = name.into();
-        let Some(attribute) = Attribute::read(&item.value, diags) else { continue };
+        let Some(attribute) = Attribute::read(&item.value, diags) else {
+            continue;
+        };
         let (ty, defaults) = read(attribute.ty, depth + 1, diags);
         if let Some((value, place)) = attribute.default {
             match convert(&value, &ty) {
@@ -149,13 +171,23 @@ fn object(expr: &Expr, argument: &Expr, depth: u32, diags: &mut Diags) -> Constr
                     values.insert(name.clone(), value);
                 }
                 Err(error) => {
-                    let detail = format!("The default does not fit the attribute's type: {}.", error.message);
+                    let detail = format!(
+                        "The default does not fit the attribute's type: {}.",
+                        error.message
+                    );
                     diags.push(Diag::error("Invalid default value for optional attribute", detail).at(place));
                 }
             }
         }
         children.extend(defaults.map(|defaults| (name.clone(), defaults)));
-        attrs.insert(name.clone(), ObjectAttr { name, ty, optional: attribute.optional });
+        attrs.insert(
+            name.clone(),
+            ObjectAttr {
+                name,
+                ty,
+                optional: attribute.optional,
+            },
+        );
     }
     let ty = Type::Object(Arc::new(ObjectType::new(attrs.into_values())));
     (ty, Defaults::of_object(values, children))
@@ -171,7 +203,11 @@ struct Attribute<'e> {
 impl<'e> Attribute<'e> {
     fn read(expr: &'e Expr, diags: &mut Diags) -> Option<Self> {
         let Some(call) = as_call(expr).filter(|call| &*call.name.name == "optional") else {
-            return Some(Attribute { ty: expr, optional: false, default: None });
+            return Some(Attribute {
+                ty: expr,
+                optional: false,
+                default: None,
+            });
         };
         let arguments = call.open.to(call.close);
         let (ty, rest) = match call.args.split_first() {
@@ -181,7 +217,11 @@ impl<'e> Attribute<'e> {
                 return None;
             }
         };
-        let mut attribute = Attribute { ty, optional: true, default: None };
+        let mut attribute = Attribute {
+            ty,
+            optional: true,
+            default: None,
+        };
         match rest {
             [] => {}
             [default] => {

@@ -47,7 +47,11 @@ impl Eval<'_> {
                 }
             }
         }
-        if known { Value::object_of(entries).with_marks(marks) } else { Value::dynamic() }
+        if known {
+            Value::object_of(entries).with_marks(marks)
+        } else {
+            Value::dynamic()
+        }
     }
 
     fn object_key(&self, key: &ObjectKey, frame: &Frame<'_>, diags: &mut Diags) -> Value {

@@ -70,8 +70,12 @@ impl Defaults {
 
     fn apply_items(&self, value: &Value) -> Value {
         let items = value.as_items().unwrap_or_default().iter().enumerate();
-        let items: Vec<Value> =
-            items.map(|(at, item)| self.item(at).map_or_else(|| item.clone(), |child| child.apply(item))).collect();
+        let items: Vec<Value> = items
+            .map(|(at, item)| {
+                self.item(at)
+                    .map_or_else(|| item.clone(), |child| child.apply(item))
+            })
+            .collect();
         match value.data() {
             Data::List(element, _) if items.is_empty() => Value::list(element.clone(), items),
             Data::Set(element, _) if items.is_empty() => Value::set(element.clone(), items),
@@ -88,11 +92,15 @@ impl Defaults {
     }
 
     fn apply_entries(&self, value: &Value) -> Value {
-        let Some(entries) = value.as_entries() else { return value.clone() };
+        let Some(entries) = value.as_entries() else {
+            return value.clone();
+        };
         let mut entries: BTreeMap<Arc<str>, Value> = entries
             .iter()
             .map(|(name, item)| {
-                let item = self.entry(name).map_or_else(|| item.clone(), |child| child.apply(item));
+                let item = self
+                    .entry(name)
+                    .map_or_else(|| item.clone(), |child| child.apply(item));
                 (name.clone(), item)
             })
             .collect();
@@ -107,7 +115,9 @@ impl Defaults {
                         }
                     }
                     _ => {
-                        let filled = children.get(name).map_or_else(|| default.clone(), |child| child.apply(default));
+                        let filled = children
+                            .get(name)
+                            .map_or_else(|| default.clone(), |child| child.apply(default));
                         entries.insert(name.clone(), filled);
                     }
                 }

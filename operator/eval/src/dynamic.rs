@@ -31,7 +31,9 @@ impl<'b> Spec<'b> {
     /// Reads a block; `None` if it is no `dynamic` block or a broken one.
     pub(crate) fn read(block: &'b Block) -> (Option<Self>, Diags) {
         let mut diags = Diags::new();
-        let [kind] = &*block.labels else { return (None, diags) };
+        let [kind] = &*block.labels else {
+            return (None, diags);
+        };
         if &*block.kind.name != "dynamic" {
             return (None, diags);
         }
@@ -41,8 +43,14 @@ impl<'b> Spec<'b> {
             let name = &attribute.name;
             if !matches!(&*name.name, "for_each" | "iterator" | "labels") {
                 let known = ["for_each", "iterator", "labels"];
-                let near = hint(&name.name, known.into_iter().filter(|known| body.attribute(known).is_none()));
-                let detail = format!("A dynamic block takes for_each, iterator and labels, not {:?}.{near}", &*name.name);
+                let near = hint(
+                    &name.name,
+                    known.into_iter().filter(|known| body.attribute(known).is_none()),
+                );
+                let detail = format!(
+                    "A dynamic block takes for_each, iterator and labels, not {:?}.{near}",
+                    &*name.name
+                );
                 diags.push(Diag::error("Unsupported argument", detail).at(name.span));
             }
         }
@@ -57,7 +65,8 @@ impl<'b> Spec<'b> {
         }
         for content in body.blocks_of("content") {
             if let Some(label) = content.labels.first() {
-                let detail = "The content of a dynamic block takes no labels; set them with the argument labels.";
+                let detail =
+                    "The content of a dynamic block takes no labels; set them with the argument labels.";
                 diags.push(
                     Diag::error("Extraneous label for content", detail)
                         .at(label.span)

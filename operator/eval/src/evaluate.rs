@@ -43,7 +43,10 @@ pub fn evaluate_with(expr: &Expr, scope: &dyn Scope, locals: &[(Arc<str>, Value)
         return (Value::dynamic(), diags);
     };
     let eval = Eval::new(Root::Module { scope, found }, Functions::All);
-    let frame = Frame { parent: None, binding: Binding::List(locals) };
+    let frame = Frame {
+        parent: None,
+        binding: Binding::List(locals),
+    };
     let value = eval.expr(expr, &frame, &mut diags);
     (value, diags)
 }
@@ -109,7 +112,10 @@ pub(crate) enum Root<'a> {
     /// A module: typed references, resolved beforehand.
     Module { scope: &'a dyn Scope, found: Found },
     /// A template: plain names.
-    Plain { names: &'a std::collections::BTreeMap<Arc<str>, Value>, caps: &'a dyn Caps },
+    Plain {
+        names: &'a std::collections::BTreeMap<Arc<str>, Value>,
+        caps: &'a dyn Caps,
+    },
     /// Nowhere.
     Constant,
 }
@@ -149,14 +155,20 @@ pub(crate) enum Binding<'f> {
 }
 
 impl<'f> Frame<'f> {
-    pub(crate) const EMPTY: Frame<'static> = Frame { parent: None, binding: Binding::List(&[]) };
+    pub(crate) const EMPTY: Frame<'static> = Frame {
+        parent: None,
+        binding: Binding::List(&[]),
+    };
 
     /// A frame inside this one.
     pub(crate) fn child<'c>(&'c self, binding: Binding<'c>) -> Frame<'c>
     where
         'f: 'c,
     {
-        Frame { parent: Some(self), binding }
+        Frame {
+            parent: Some(self),
+            binding,
+        }
     }
 
     fn name(&self, name: &str) -> Option<&Value> {
@@ -186,7 +198,11 @@ impl<'f> Frame<'f> {
 
 impl<'a> Eval<'a> {
     pub(crate) fn new(root: Root<'a>, functions: Functions) -> Self {
-        Self { root, functions, depth: Cell::new(0) }
+        Self {
+            root,
+            functions,
+            depth: Cell::new(0),
+        }
     }
 
     pub(crate) fn caps(&self) -> &dyn Caps {
@@ -201,7 +217,8 @@ impl<'a> Eval<'a> {
     pub(crate) fn expr(&self, expr: &Expr, frame: &Frame<'_>, diags: &mut Diags) -> Value {
         let depth = self.depth.get();
         if depth >= MAX_DEPTH {
-            let detail = format!("Expressions can be nested {MAX_DEPTH} deep. Split this one with local values.");
+            let detail =
+                format!("Expressions can be nested {MAX_DEPTH} deep. Split this one with local values.");
             diags.push(Diag::error("Expression nested too deeply", detail).at(expr.span));
             return Value::dynamic();
         }
@@ -213,7 +230,11 @@ impl<'a> Eval<'a> {
                 let value = self.expr(source, frame, diags);
                 Self::steps(value, steps, diags)
             }
-            ExprKind::Index { collection, key, brackets } => {
+            ExprKind::Index {
+                collection,
+                key,
+                brackets,
+            } => {
                 let collection = self.expr(collection, frame, diags);
                 let key = self.expr(key, frame, diags);
                 access::index(&collection, &key, *brackets).unwrap_or_else(|diag| {
@@ -224,7 +245,9 @@ impl<'a> Eval<'a> {
             ExprKind::Splat { source, each, marker } => self.splat(expr, source, each, *marker, frame, diags),
             ExprKind::Item => frame.item().cloned().unwrap_or_else(Value::dynamic),
             ExprKind::Call(call) => self.call(expr, call, frame, diags),
-            ExprKind::Conditional { condition, yes, no } => self.conditional(expr, condition, yes, no, frame, diags),
+            ExprKind::Conditional { condition, yes, no } => {
+                self.conditional(expr, condition, yes, no, frame, diags)
+            }
             ExprKind::Binary { .. } => self.binary(expr, frame, diags),
             ExprKind::Unary { op, operand, .. } => self.unary(expr, *op, operand, frame, diags),
             ExprKind::Parens(inner) | ExprKind::Wrap(inner) => self.expr(inner, frame, diags),
@@ -248,9 +271,11 @@ impl<'a> Eval<'a> {
         }
         match &self.root {
             Root::Module { found, .. } => match found.get(&address(traversal)) {
-                Some((value, consumed)) => {
-                    Self::steps(value.clone(), traversal.steps.get(*consumed..).unwrap_or_default(), diags)
-                }
+                Some((value, consumed)) => Self::steps(
+                    value.clone(),
+                    traversal.steps.get(*consumed..).unwrap_or_default(),
+                    diags,
+                ),
                 None => {
                     diags.push(unknown_name(&root.name, [].into_iter()).at(root.span));
                     Value::dynamic()
@@ -287,5 +312,8 @@ impl<'a> Eval<'a> {
 
 fn unknown_name<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Diag {
     let hint = crate::suggest::hint(name, known);
-    Diag::error("Unknown variable", format!("Nothing here is named {name:?}.{hint}"))
+    Diag::error(
+        "Unknown variable",
+        format!("Nothing here is named {name:?}.{hint}"),
+    )
 }

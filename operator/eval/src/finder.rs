@@ -45,11 +45,17 @@ pub fn traversals_in_block<'a>(body: &'a Body, schema: &schema::Block) -> Vec<&'
     found
 }
 
-fn in_body<'a>(body: &'a Body, schema: &schema::Block, hidden: &mut Vec<Arc<str>>, found: &mut Vec<&'a Traversal>) {
-    let without = |expr: &'a Expr, hidden: &[Arc<str>], found: &mut Vec<&'a Traversal>| {
-        let hidden: Vec<&str> = hidden.iter().map(|name| &**name).collect();
-        found.extend(traversals_without(expr, &hidden));
-    };
+fn without<'a>(expr: &'a Expr, hidden: &[Arc<str>], found: &mut Vec<&'a Traversal>) {
+    let hidden: Vec<&str> = hidden.iter().map(|name| &**name).collect();
+    found.extend(traversals_without(expr, &hidden));
+}
+
+fn in_body<'a>(
+    body: &'a Body,
+    schema: &schema::Block,
+    hidden: &mut Vec<Arc<str>>,
+    found: &mut Vec<&'a Traversal>,
+) {
     for attribute in &body.attributes {
         if schema.attributes.contains_key(&*attribute.name.name) {
             without(&attribute.expr, hidden, found);
@@ -79,9 +85,12 @@ struct Hidden<'a> {
 }
 
 /// As [`traversals`], leaving out those of the names in `hidden`.
-pub(crate) fn traversals_without<'a>(expr: &'a Expr, hidden: &[&'a str]) -> Vec<&'a Traversal> {
+pub(crate) fn traversals_without<'h, 'a: 'h>(expr: &'a Expr, hidden: &[&'h str]) -> Vec<&'a Traversal> {
     let mut found = Vec::new();
-    let mut scopes = vec![Hidden { names: hidden.to_vec(), outer: None }];
+    let mut scopes = vec![Hidden {
+        names: hidden.to_vec(),
+        outer: None,
+    }];
     let mut left: Vec<(&Expr, usize)> = vec![(expr, 0)];
     while let Some((expr, scope)) = left.pop() {
         // Pushed in reverse, so that parts are visited in order.
@@ -103,7 +112,9 @@ pub(crate) fn traversals_without<'a>(expr: &'a Expr, hidden: &[&'a str]) -> Vec<
             ExprKind::Splat { source, each, .. } => then(&[source, each]),
             ExprKind::Call(call) => left.extend(call.args.iter().rev().map(|arg| (arg, scope))),
             ExprKind::Conditional { condition, yes, no } => then(&[condition, yes, no]),
-            ExprKind::Binary { left: a, right: b, .. } => then(&[a, b]),
+            ExprKind::Binary {
+                left: a, right: b, ..
+            } => then(&[a, b]),
             ExprKind::Unary { operand, .. } => then(&[operand]),
             ExprKind::Parens(inner) | ExprKind::Wrap(inner) | ExprKind::Join(inner) => then(&[inner]),
             ExprKind::Tuple { items, .. } | ExprKind::Template(items) => {
@@ -118,8 +129,16 @@ pub(crate) fn traversals_without<'a>(expr: &'a Expr, hidden: &[&'a str]) -> Vec<
                 }
             }
             ExprKind::For(for_) => {
-                let names = for_.key_name.iter().chain([&for_.value_name]).map(|name| &*name.name).collect();
-                scopes.push(Hidden { names, outer: Some(scope) });
+                let names = for_
+                    .key_name
+                    .iter()
+                    .chain([&for_.value_name])
+                    .map(|name| &*name.name)
+                    .collect();
+                scopes.push(Hidden {
+                    names,
+                    outer: Some(scope),
+                });
                 let inner = scopes.len() - 1;
                 left.extend(for_.condition.iter().map(|expr| (expr, inner)));
                 left.push((&for_.value, inner));

@@ -34,9 +34,16 @@ struct Run<'r, 'e> {
 impl Eval<'_> {
     pub(crate) fn for_expr(&self, expr: &Expr, for_: &For, frame: &Frame<'_>, diags: &mut Diags) -> Value {
         let collection = self.expr(&for_.collection, frame, diags);
-        let blame = |summary, detail: String| Diag::error(summary, detail).at(for_.collection.span).within(expr.span);
+        let blame = |summary, detail: String| {
+            Diag::error(summary, detail)
+                .at(for_.collection.span)
+                .within(expr.span)
+        };
         if collection.is_null() {
-            diags.push(blame("Iteration over null value", "A for expression needs a collection, not null.".to_owned()));
+            diags.push(blame(
+                "Iteration over null value",
+                "A for expression needs a collection, not null.".to_owned(),
+            ));
             return Value::dynamic();
         }
         if matches!(collection.data(), Data::Unknown(Type::Dynamic, _)) {
@@ -45,11 +52,20 @@ impl Eval<'_> {
         let (collection, marks) = collection.unmark();
         let ty = collection.ty();
         if ty.is_primitive() {
-            let detail = format!("A for expression needs a collection; this is a {}.", ty.friendly_name());
+            let detail = format!(
+                "A for expression needs a collection; this is a {}.",
+                ty.friendly_name()
+            );
             diags.push(blame("Iteration over non-iterable value", detail));
             return Value::dynamic();
         }
-        let mut run = Run { eval: self, expr, for_, marks, known: true };
+        let mut run = Run {
+            eval: self,
+            expr,
+            for_,
+            marks,
+            known: true,
+        };
         let condition_marks = match &for_.condition {
             Some(condition) => match run.try_condition(condition, frame, diags) {
                 Some(marks) => marks,
@@ -70,7 +86,9 @@ impl Eval<'_> {
 impl Run<'_, '_> {
     fn names(&self, key: Value, value: Value) -> Vec<(Arc<str>, Value)> {
         let key = self.for_.key_name.as_ref().map(|name| (name.name.clone(), key));
-        key.into_iter().chain([(self.for_.value_name.name.clone(), value)]).collect()
+        key.into_iter()
+            .chain([(self.for_.value_name.name.clone(), value)])
+            .collect()
     }
 
     fn blame(&self, summary: &'static str, detail: impl Into<String>, at: &Expr) -> Diag {
@@ -81,11 +99,17 @@ impl Run<'_, '_> {
     fn try_condition(&self, condition: &Expr, frame: &Frame<'_>, diags: &mut Diags) -> Option<Marks> {
         let names = self.names(Value::dynamic(), Value::dynamic());
         let mut faults = Diags::new();
-        let result = self.eval.expr(condition, &frame.child(Binding::List(&names)), &mut faults);
+        let result = self
+            .eval
+            .expr(condition, &frame.child(Binding::List(&names)), &mut faults);
         let failed = faults.has_errors();
         diags.extend(faults);
         if result.is_null() {
-            diags.push(self.blame("Condition is null", "The 'if' clause must not be null.", condition));
+            diags.push(self.blame(
+                "Condition is null",
+                "The 'if' clause must not be null.",
+                condition,
+            ));
             return None;
         }
         if let Err(error) = convert(&result, &Type::Bool) {
@@ -166,7 +190,12 @@ impl Run<'_, '_> {
             }
             items.push(self.eval.expr(&for_.value, &inner, diags));
         }
-        if self.known { Value::tuple(items) } else { Value::dynamic() }.with_marks(self.marks)
+        if self.known {
+            Value::tuple(items)
+        } else {
+            Value::dynamic()
+        }
+        .with_marks(self.marks)
     }
 
     fn object(&mut self, collection: &Value, key: &Expr, frame: &Frame<'_>, diags: &mut Diags) -> Value {
@@ -181,7 +210,9 @@ impl Run<'_, '_> {
                     Step::Have(false) | Step::Lost => continue,
                 }
             }
-            let Step::Have(name) = self.key(key, &inner, diags) else { continue };
+            let Step::Have(name) = self.key(key, &inner, diags) else {
+                continue;
+            };
             let value = self.eval.expr(&for_.value, &inner, diags);
             let values = entries.entry(name).or_default();
             if values.is_empty() || for_.group {
@@ -197,7 +228,11 @@ impl Run<'_, '_> {
             return Value::dynamic().with_marks(self.marks);
         }
         let entries = entries.into_iter().filter_map(|(name, mut values)| {
-            let value = if for_.group { Value::tuple(values) } else { values.pop()? };
+            let value = if for_.group {
+                Value::tuple(values)
+            } else {
+                values.pop()?
+            };
             Some((name, value))
         });
         Value::object_of(entries.collect()).with_marks(self.marks)

@@ -18,12 +18,20 @@ use crate::{
 
 /// A fault of the call as a whole.
 pub(crate) fn call_error(message: impl Into<String>) -> FuncError {
-    FuncError { fault: Fault::Call, arg: None, message: message.into() }
+    FuncError {
+        fault: Fault::Call,
+        arg: None,
+        message: message.into(),
+    }
 }
 
 /// A fault of one argument.
 pub(crate) fn arg_error(at: usize, message: impl Into<String>) -> FuncError {
-    FuncError { fault: Fault::Argument, arg: Some(at), message: message.into() }
+    FuncError {
+        fault: Fault::Argument,
+        arg: Some(at),
+        message: message.into(),
+    }
 }
 
 /// What a form that has no value has instead.
@@ -63,8 +71,13 @@ impl Eval<'_> {
             Ok(value) => Some(value),
             Err(Failure::Told) => None,
             Err(Failure::Func(error)) => {
-                let places: Vec<Arg> =
-                    args.iter().map(|arg| Arg { value: Value::dynamic(), start: arg.start() }).collect();
+                let places: Vec<Arg> = args
+                    .iter()
+                    .map(|arg| Arg {
+                        value: Value::dynamic(),
+                        start: arg.start(),
+                    })
+                    .collect();
                 diags.push(placed(&error, expr, call, &names, &places));
                 None
             }
@@ -90,7 +103,11 @@ impl Eval<'_> {
                 let expanded = self.expand(expr, last, frame, diags)?;
                 names.check(expr, call, before, expanded.len(), || Some(last.span), diags)?;
                 given.extend(before.iter().map(Given::Written));
-                given.extend(expanded.into_iter().map(|arg| Given::Expanded(arg.value, last.span)));
+                given.extend(
+                    expanded
+                        .into_iter()
+                        .map(|arg| Given::Expanded(arg.value, last.span)),
+                );
             }
         }
         Some(given)
@@ -113,7 +130,11 @@ impl Eval<'_> {
             let mut diags = Diags::new();
             let value = self.given(arg, frame, &mut diags);
             if !diags.has_errors() {
-                return Ok(if value.is_wholly_known() { value } else { Value::dynamic() });
+                return Ok(if value.is_wholly_known() {
+                    value
+                } else {
+                    Value::dynamic()
+                });
             }
             faults.extend(diags);
         }
@@ -132,7 +153,9 @@ impl Eval<'_> {
 
     fn can_form(&self, args: &[Given<'_>], frame: &Frame<'_>) -> Value {
         let mut diags = Diags::new();
-        let Some(arg) = args.first() else { return Value::bool(false) };
+        let Some(arg) = args.first() else {
+            return Value::bool(false);
+        };
         let value = self.given(arg, frame, &mut diags);
         if diags.has_errors() {
             Value::bool(false)
@@ -143,17 +166,28 @@ impl Eval<'_> {
         }
     }
 
-    fn convert_form(&self, args: &[Given<'_>], frame: &Frame<'_>, diags: &mut Diags) -> Result<Value, Failure> {
-        let [value, ty] = args else { return Err(Failure::Told) };
+    fn convert_form(
+        &self,
+        args: &[Given<'_>],
+        frame: &Frame<'_>,
+        diags: &mut Diags,
+    ) -> Result<Value, Failure> {
+        let [value, ty] = args else {
+            return Err(Failure::Told);
+        };
         let value = self.given(value, frame, diags);
         let constraint = match ty {
             Given::Written(expr) => diags.take(type_constraint(expr)),
             Given::Expanded(_, span) => {
-                diags.push(Diag::error("Invalid type specification", "A type is written, not computed.").at(*span));
+                diags.push(
+                    Diag::error("Invalid type specification", "A type is written, not computed.").at(*span),
+                );
                 None
             }
         };
-        let Some((ty, defaults)) = constraint.filter(|_| !diags.has_errors()) else { return Err(Failure::Told) };
+        let Some((ty, defaults)) = constraint.filter(|_| !diags.has_errors()) else {
+            return Err(Failure::Told);
+        };
         // The protocol takes marks off, inside and out, and puts all of them on the result.
         let (value, marks) = value.unmark_deep();
         if !value.is_known() {
@@ -167,7 +201,13 @@ impl Eval<'_> {
     }
 
     /// Evaluates an argument that is a plain value; null is refused.
-    fn plain(&self, at: usize, arg: &Given<'_>, frame: &Frame<'_>, diags: &mut Diags) -> Result<Value, Failure> {
+    fn plain(
+        &self,
+        at: usize,
+        arg: &Given<'_>,
+        frame: &Frame<'_>,
+        diags: &mut Diags,
+    ) -> Result<Value, Failure> {
         let mut faults = Diags::new();
         let value = self.given(arg, frame, &mut faults);
         let failed = faults.has_errors();
@@ -188,7 +228,9 @@ impl Eval<'_> {
         frame: &Frame<'_>,
         diags: &mut Diags,
     ) -> Result<Value, Failure> {
-        let [path, vars] = args else { return Err(Failure::Told) };
+        let [path, vars] = args else {
+            return Err(Failure::Told);
+        };
         // Both arguments are evaluated and converted before either is judged.
         let path = self.given(path, frame, diags);
         let path = convert(&path, &Type::String).map_err(|error| arg_error(0, error.message))?;
@@ -215,18 +257,29 @@ impl Eval<'_> {
         let text = self.read(&path)?;
         let (text, text_marks) = text.unmark();
         let name = path.as_str().map_or("", |path| &**path);
-        let name = if path_marks.is_empty() { name } else { "(sensitive path)" };
+        let name = if path_marks.is_empty() {
+            name
+        } else {
+            "(sensitive path)"
+        };
         let source = text.as_str().map_or("", |text| &**text);
-        let template = render::parse(name, source).map_err(|why| call_error(format!("{name} is no valid template: {why}")))?;
+        let template = render::parse(name, source)
+            .map_err(|why| call_error(format!("{name} is no valid template: {why}")))?;
         let value = render::run(&template, &vars, self.caps(), Functions::TemplateFile)?;
         Ok(value.with_marks(text_marks.union(vars_marks)))
     }
 
     /// The file's text, by the builtin that reads files, with its checks.
     fn read(&self, path: &Value) -> Result<Value, FuncError> {
-        let Some(file) = ashlar_funcs::find("file") else { return Err(call_error("files cannot be read here")) };
-        ashlar_funcs::call(file, std::slice::from_ref(path), self.caps())
-            .map_err(|errors| errors.into_iter().next().unwrap_or_else(|| call_error("the file cannot be read")))
+        let Some(file) = ashlar_funcs::find("file") else {
+            return Err(call_error("files cannot be read here"));
+        };
+        ashlar_funcs::call(file, std::slice::from_ref(path), self.caps()).map_err(|errors| {
+            errors
+                .into_iter()
+                .next()
+                .unwrap_or_else(|| call_error("the file cannot be read"))
+        })
     }
 
     fn templatestring(
@@ -236,7 +289,9 @@ impl Eval<'_> {
         frame: &Frame<'_>,
         diags: &mut Diags,
     ) -> Result<Value, Failure> {
-        let [reference, vars] = args else { return Err(Failure::Told) };
+        let [reference, vars] = args else {
+            return Err(Failure::Told);
+        };
         let vars = self.plain(1, vars, frame, diags)?;
         if let Some(error) = self.refused(builtin) {
             return Err(error.into());
@@ -307,5 +362,8 @@ fn check_template_reference(arg: &Given<'_>) -> Result<(), FuncError> {
             _ => None,
         };
     }
-    Err(arg_error(0, format!("only a direct reference to a string held elsewhere is rendered; {hint}")))
+    Err(arg_error(
+        0,
+        format!("only a direct reference to a string held elsewhere is rendered; {hint}"),
+    ))
 }

@@ -27,7 +27,6 @@ mod splat;
 mod suggest;
 mod template;
 mod validate;
-mod variable;
 
 pub use access::{get_attr, index};
 pub use block::decode_block;

@@ -16,14 +16,19 @@ pub fn locate(body: &Body, path: &Path) -> Option<Span> {
     let mut body = body;
     let mut steps = path.0.as_slice();
     loop {
-        let (PathStep::Attr(name), rest) = steps.split_first()? else { return None };
+        let (PathStep::Attr(name), rest) = steps.split_first()? else {
+            return None;
+        };
         if let Some(attribute) = body.attribute(name) {
             return Some(inside(&attribute.expr, rest));
         }
         let mut blocks = body.blocks_of(name);
         let (block, rest) = match rest.split_first() {
             Some((PathStep::Index(key), rest)) => {
-                let position = key.as_number().and_then(|number| number.to_i64()).and_then(|at| usize::try_from(at).ok());
+                let position = key
+                    .as_number()
+                    .and_then(|number| number.to_i64())
+                    .and_then(|at| usize::try_from(at).ok());
                 let block = match (position, key.as_str()) {
                     (Some(at), _) => blocks.nth(at),
                     (None, Some(label)) => {
@@ -55,11 +60,15 @@ fn inside(expr: &Expr, steps: &[PathStep]) -> Span {
         while let ExprKind::Parens(inner) = &expr.kind {
             expr = inner;
         }
-        let Some(step) = steps.next() else { return expr.span };
+        let Some(step) = steps.next() else {
+            return expr.span;
+        };
         let next = match (&expr.kind, step) {
-            (ExprKind::Object { items, .. }, PathStep::Attr(name)) => {
-                items.iter().rev().find(|item| key_is(&item.key, name)).map(|item| &item.value)
-            }
+            (ExprKind::Object { items, .. }, PathStep::Attr(name)) => items
+                .iter()
+                .rev()
+                .find(|item| key_is(&item.key, name))
+                .map(|item| &item.value),
             (ExprKind::Object { items, .. }, PathStep::Index(key)) => key
                 .as_str()
                 .and_then(|name| items.iter().rev().find(|item| key_is(&item.key, name)))
@@ -84,7 +93,12 @@ fn key_is(key: &ashlar_syntax::ObjectKey, name: &str) -> bool {
     }
     match &key.expr.kind {
         ExprKind::Template(parts) => match &**parts {
-            [Expr { kind: ExprKind::Literal(Literal::String(text)), .. }] => **text == *name,
+            [
+                Expr {
+                    kind: ExprKind::Literal(Literal::String(text)),
+                    ..
+                },
+            ] => **text == *name,
             _ => false,
         },
         ExprKind::Literal(Literal::String(text)) => **text == *name,

@@ -38,7 +38,11 @@ impl Eval<'_> {
     fn operand(&self, expr: &Expr, frame: &Frame<'_>) -> Operand {
         let mut diags = Diags::new();
         let value = self.expr(expr, frame, &mut diags);
-        Operand { value, diags, span: expr.span }
+        Operand {
+            value,
+            diags,
+            span: expr.span,
+        }
     }
 
     pub(crate) fn unary(
@@ -89,21 +93,36 @@ fn operand_type(op: BinaryOp) -> Type {
 
 fn result_type(op: BinaryOp) -> Type {
     match op {
-        BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => Type::Number,
+        BinaryOp::Add | BinaryOp::Subtract | BinaryOp::Multiply | BinaryOp::Divide | BinaryOp::Modulo => {
+            Type::Number
+        }
         _ => Type::Bool,
     }
 }
 
 fn invalid(which: &str, subject: Span, context: Span, why: &str) -> Diag {
-    Diag::error("Invalid operand", format!("{which} operand does not suit the operator: {why}.")).at(subject).within(context)
+    Diag::error(
+        "Invalid operand",
+        format!("{which} operand does not suit the operator: {why}."),
+    )
+    .at(subject)
+    .within(context)
 }
 
 fn failed(why: &str, span: Span) -> Diag {
-    Diag::error("Operation failed", format!("The operator gives no result: {why}.")).at(span)
+    Diag::error(
+        "Operation failed",
+        format!("The operator gives no result: {why}."),
+    )
+    .at(span)
 }
 
 fn null_operand(span: Span) -> Diag {
-    Diag::error("Operation failed", "An operand is null, and this operator needs a value. Check for null first.").at(span)
+    Diag::error(
+        "Operation failed",
+        "An operand is null, and this operator needs a value. Check for null first.",
+    )
+    .at(span)
 }
 
 fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
@@ -120,7 +139,11 @@ fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
     if faults.has_errors() {
         faults.extend(left.diags);
         faults.extend(right.diags);
-        return Operand { value: Value::unknown(result_type(op)), diags: faults, span };
+        return Operand {
+            value: Value::unknown(result_type(op)),
+            diags: faults,
+            span,
+        };
     }
     let ((a, a_marks), (b, b_marks)) = (a.unmark(), b.unmark());
     let marks = a_marks.union(b_marks);
@@ -129,22 +152,42 @@ fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
             Side::Left => left.diags,
             Side::Right => right.diags,
         };
-        return Operand { value: value.with_marks(marks), diags, span };
+        return Operand {
+            value: value.with_marks(marks),
+            diags,
+            span,
+        };
     }
     let mut diags = left.diags;
     diags.extend(right.diags);
     if diags.has_errors() {
-        return Operand { value: Value::unknown(result_type(op)).with_marks(marks), diags, span };
+        return Operand {
+            value: Value::unknown(result_type(op)).with_marks(marks),
+            diags,
+            span,
+        };
     }
     if ty != Type::Dynamic && (a.is_null() || b.is_null()) {
         diags.push(null_operand(span));
-        return Operand { value: Value::unknown(result_type(op)), diags, span };
+        return Operand {
+            value: Value::unknown(result_type(op)),
+            diags,
+            span,
+        };
     }
     match compute(op, &a, &b) {
-        Ok(value) => Operand { value: value.with_marks(marks), diags, span },
+        Ok(value) => Operand {
+            value: value.with_marks(marks),
+            diags,
+            span,
+        },
         Err(error) => {
             diags.push(failed(error.message(), span));
-            Operand { value: Value::unknown(result_type(op)), diags, span }
+            Operand {
+                value: Value::unknown(result_type(op)),
+                diags,
+                span,
+            }
         }
     }
 }

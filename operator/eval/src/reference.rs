@@ -115,7 +115,14 @@ impl<'a> Reference<'a> {
 
     fn new(subject: Subject, span: Span, traversal: &'a Traversal, consumed: usize) -> Self {
         let remaining = traversal.steps.get(consumed..).unwrap_or_default();
-        Self { subject, key: InstanceKey::None, consumed, remaining, span, traversal }
+        Self {
+            subject,
+            key: InstanceKey::None,
+            consumed,
+            remaining,
+            span,
+            traversal,
+        }
     }
 
     /// Takes an instance key off the remaining steps, if one stands there.
@@ -135,12 +142,25 @@ impl<'a> Reference<'a> {
             _ => "a resource type",
         };
         let lacking = |span| {
-            Diag::error(INVALID, format!("After {article} must follow the resource's name, as in TYPE.NAME.")).at(span)
+            Diag::error(
+                INVALID,
+                format!("After {article} must follow the resource's name, as in TYPE.NAME."),
+            )
+            .at(span)
         };
-        let Some(step) = traversal.steps.get(kind_at) else { return Err(lacking(traversal.span())) };
-        let Some(name) = attr_name(step) else { return Err(lacking(step.span())) };
+        let Some(step) = traversal.steps.get(kind_at) else {
+            return Err(lacking(traversal.span()));
+        };
+        let Some(name) = attr_name(step) else {
+            return Err(lacking(step.span()));
+        };
         let subject = Subject::Resource(Resource::new(mode, kind, name.clone()));
-        let mut reference = Self::new(subject, traversal.root.span.to(step.span()), traversal, kind_at + 1);
+        let mut reference = Self::new(
+            subject,
+            traversal.root.span.to(step.span()),
+            traversal,
+            kind_at + 1,
+        );
         reference.take_key("resource instance")?;
         Ok(reference)
     }
@@ -148,11 +168,17 @@ impl<'a> Reference<'a> {
     fn prefixed(mode: Mode, what: &str, traversal: &'a Traversal) -> Result<Self, Diag> {
         let root = &traversal.root.name;
         let [first, _, ..] = &*traversal.steps else {
-            let detail = format!("After {:?} must follow two names: the {what} type and the {what}'s name.", &**root);
+            let detail = format!(
+                "After {:?} must follow two names: the {what} type and the {what}'s name.",
+                &**root
+            );
             return Err(Diag::error(INVALID, detail).at(traversal.span()));
         };
         let Some(kind) = attr_name(first) else {
-            let detail = format!("The object {:?} has only attributes; it cannot be indexed.", &**root);
+            let detail = format!(
+                "The object {:?} has only attributes; it cannot be indexed.",
+                &**root
+            );
             return Err(Diag::error(INVALID, detail).at(first.span()));
         };
         Self::resource(mode, kind.clone(), 1, traversal)
@@ -165,10 +191,15 @@ impl<'a> Reference<'a> {
     ) -> Result<Self, Diag> {
         let root = &traversal.root.name;
         let wanted = |span| {
-            let detail = format!("After {:?} must follow two names: the {what}'s type and its name.", &**root);
+            let detail = format!(
+                "After {:?} must follow two names: the {what}'s type and its name.",
+                &**root
+            );
             Diag::error(INVALID, detail).at(span)
         };
-        let [first, second, ..] = &*traversal.steps else { return Err(wanted(traversal.span())) };
+        let [first, second, ..] = &*traversal.steps else {
+            return Err(wanted(traversal.span()));
+        };
         let kind = attr_name(first).ok_or_else(|| wanted(first.span()))?;
         let name = attr_name(second).ok_or_else(|| wanted(second.span()))?;
         let span = traversal.root.span.to(second.span());
@@ -179,19 +210,26 @@ impl<'a> Reference<'a> {
 
     fn module(traversal: &'a Traversal) -> Result<Self, Diag> {
         let (call, span) = single_attr(traversal)?;
-        let subject = Subject::Module { call: call.clone(), output: None };
+        let subject = Subject::Module {
+            call: call.clone(),
+            output: None,
+        };
         let mut reference = Self::new(subject, span, traversal, 1);
         reference.take_key("module instance")?;
         match reference.remaining.split_first() {
             None => Ok(reference),
             Some((Step::Attr { name, span: place }, rest)) => {
-                reference.subject = Subject::Module { call, output: Some(name.clone()) };
+                reference.subject = Subject::Module {
+                    call,
+                    output: Some(name.clone()),
+                };
                 reference.span = span.to(*place);
                 reference.remaining = rest;
                 Ok(reference)
             }
             Some((step, _)) => {
-                let detail = "An instance of a module has only its outputs, as attributes; it cannot be indexed.";
+                let detail =
+                    "An instance of a module has only its outputs, as attributes; it cannot be indexed.";
                 Err(Diag::error(INVALID, detail).at(step.span()))
             }
         }
@@ -201,13 +239,19 @@ impl<'a> Reference<'a> {
 fn single_attr(traversal: &Traversal) -> Result<(Arc<str>, Span), Diag> {
     let root = &traversal.root;
     let Some(step) = traversal.steps.first() else {
-        let detail = format!("{:?} cannot be used as a whole. Name one of its attributes.", &*root.name);
+        let detail = format!(
+            "{:?} cannot be used as a whole. Name one of its attributes.",
+            &*root.name
+        );
         return Err(Diag::error(INVALID, detail).at(root.span));
     };
     match attr_name(step) {
         Some(name) => Ok((name.clone(), root.span.to(step.span()))),
         None => {
-            let detail = format!("The object {:?} has only attributes; it cannot be indexed.", &*root.name);
+            let detail = format!(
+                "The object {:?} has only attributes; it cannot be indexed.",
+                &*root.name
+            );
             Err(Diag::error(INVALID, detail).at(step.span()))
         }
     }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::Sources;
 use ashlar_funcs::{Caps, FuncError};
-use ashlar_syntax::{Expr, is_identifier, parse_template};
+use ashlar_syntax::{Expr, parse_template};
 use ashlar_value::Value;
 
 use crate::{
@@ -45,13 +45,22 @@ pub(crate) fn run(
     let names: &BTreeMap<Arc<str>, Value> = entries;
     if let Some(name) = names.keys().find(|name| !is_identifier(name)) {
         let why = "names begin with a letter and go on with letters, digits and underscores";
-        return Err(arg_error(1, format!("{name:?} is no name for a template variable: {why}")));
+        return Err(arg_error(
+            1,
+            format!("{name:?} is no name for a template variable: {why}"),
+        ));
     }
     for traversal in finder::traversals(&template.expr) {
         let root = &traversal.root;
         if !names.contains_key(&root.name) {
             let place = at(root.span, &template.sources);
-            return Err(arg_error(1, format!("no value is given for {:?}, which the template uses{place}", &*root.name)));
+            return Err(arg_error(
+                1,
+                format!(
+                    "no value is given for {:?}, which the template uses{place}",
+                    &*root.name
+                ),
+            ));
         }
     }
     let (value, diags) = evaluate_plain(&template.expr, names, caps, functions);
@@ -62,6 +71,12 @@ pub(crate) fn run(
         return Err(call_error("the template gives null, which is no result"));
     }
     Ok(value)
+}
+
+fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
+        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 fn told(diag: &ashlar_diag::Diag, sources: &Sources) -> String {

@@ -40,7 +40,11 @@ pub trait Scope: Sync {
     /// parameter does not allow it.
     fn call_function(&self, name: &str, args: &[Value]) -> Result<Value, FuncError> {
         let _ = args;
-        Err(FuncError { fault: ashlar_funcs::Fault::Call, arg: None, message: format!("{name} is not available here") })
+        Err(FuncError {
+            fault: ashlar_funcs::Fault::Call,
+            arg: None,
+            message: format!("{name} is not available here"),
+        })
     }
 
     /// Where a call of a provider's function that is not known yields an unknown value without a fault (before
@@ -91,7 +95,13 @@ impl MapScope {
         roots: impl IntoIterator<Item = (N, Value)>,
         caps: impl Caps + 'static,
     ) -> Self {
-        Self { roots: roots.into_iter().map(|(name, value)| (name.into(), value)).collect(), caps: Box::new(caps) }
+        Self {
+            roots: roots
+                .into_iter()
+                .map(|(name, value)| (name.into(), value))
+                .collect(),
+            caps: Box::new(caps),
+        }
     }
 
     /// No names at all.
@@ -105,10 +115,18 @@ impl Scope for MapScope {
         let traversal = reference.traversal;
         let Some(root) = self.roots.get(&traversal.root.name) else {
             let detail = format!("Nothing here is named {:?}.", &*traversal.root.name);
-            return Err(Diag::error("Unknown variable", detail).at(traversal.root.span).into());
+            return Err(Diag::error("Unknown variable", detail)
+                .at(traversal.root.span)
+                .into());
         };
-        let steps = traversal.steps.get(..reference.consumed).unwrap_or(&traversal.steps);
-        steps.iter().try_fold(root.clone(), |value, step| access::step(&value, step)).map_err(Diags::from)
+        let steps = traversal
+            .steps
+            .get(..reference.consumed)
+            .unwrap_or(&traversal.steps);
+        steps
+            .iter()
+            .try_fold(root.clone(), |value, step| access::step(&value, step))
+            .map_err(Diags::from)
     }
 
     fn caps(&self) -> &dyn Caps {

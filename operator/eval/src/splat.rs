@@ -32,7 +32,11 @@ impl Eval<'_> {
                 return Value::tuple(Vec::new()).with_marks(marks);
             }
             let detail = "A splat expression ([*] or .*) goes through a sequence; this one is null.";
-            diags.push(Diag::error("Splat of null value", detail).at(source.span).within(source.span.to(marker)));
+            diags.push(
+                Diag::error("Splat of null value", detail)
+                    .at(source.span)
+                    .within(source.span.to(marker)),
+            );
             return Value::dynamic();
         }
         if matches!(value.data(), Data::Unknown(Type::Dynamic, _)) {
@@ -41,10 +45,17 @@ impl Eval<'_> {
         // An unknown single value may become null, and then the result would have no element.
         let may_vanish = !sequence && !value.is_known() && !value.is_not_null();
         // hcl wraps the value before it unmarks, so the only element keeps the marks too.
-        let value = if sequence { value } else { Value::tuple(vec![value.with_marks(marks)]) };
+        let value = if sequence {
+            value
+        } else {
+            Value::tuple(vec![value.with_marks(marks)])
+        };
         if !value.is_known() {
             let ty = self.splat_type(&value, each, frame, diags);
-            let mut refinement = Refinement { not_null: ty != Type::Dynamic, ..Refinement::default() };
+            let mut refinement = Refinement {
+                not_null: ty != Type::Dynamic,
+                ..Refinement::default()
+            };
             if matches!(ty, Type::List(_)) && value.ty().is_collection() {
                 let range = ops::range(&value);
                 refinement.length_min = range.length_min;

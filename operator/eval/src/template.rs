@@ -15,7 +15,13 @@ const INVALID: &str = "Invalid template interpolation value";
 const PREFIX: usize = 128;
 
 impl Eval<'_> {
-    pub(crate) fn template(&self, expr: &Expr, parts: &[Expr], frame: &Frame<'_>, diags: &mut Diags) -> Value {
+    pub(crate) fn template(
+        &self,
+        expr: &Expr,
+        parts: &[Expr],
+        frame: &Frame<'_>,
+        diags: &mut Diags,
+    ) -> Value {
         let mut text = String::new();
         let mut faults = Diags::new();
         let mut marks = Marks::NONE;
@@ -49,8 +55,14 @@ impl Eval<'_> {
         let value = if known {
             Value::string(text)
         } else {
-            let prefix = (!faults.has_errors()).then(|| ops::safe_prefix(head(&text))).filter(|prefix| !prefix.is_empty());
-            let refinement = Refinement { not_null: true, prefix: prefix.map(Into::into), ..Refinement::default() };
+            let prefix = (!faults.has_errors())
+                .then(|| ops::safe_prefix(head(&text)))
+                .filter(|prefix| !prefix.is_empty());
+            let refinement = Refinement {
+                not_null: true,
+                prefix: prefix.map(Into::into),
+                ..Refinement::default()
+            };
             ops::unknown_refined(Type::String, refinement)
         };
         diags.extend(faults);
@@ -82,7 +94,10 @@ impl Eval<'_> {
                     None => return Value::unknown(Type::String).with_marks(own),
                 },
                 Err(error) => {
-                    let detail = format!("One turn of the loop gives what cannot be part of a string: {}.", error.message);
+                    let detail = format!(
+                        "One turn of the loop gives what cannot be part of a string: {}.",
+                        error.message
+                    );
                     diags.push(Diag::error(INVALID, detail).at(expr.span));
                 }
             }
