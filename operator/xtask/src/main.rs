@@ -3,6 +3,14 @@
 //! It only starts other programs and reads the tree; no rule of the product may live here.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
+mod check;
+mod control_plane;
+mod e2e;
+mod generate;
+mod quickstart;
+mod step;
+mod test;
+mod tidy;
 mod tool_paths;
 
 use std::process::ExitCode;
@@ -19,11 +27,25 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    Check(check::Args),
+    Cluster(control_plane::Args),
+    E2e(e2e::Args),
+    Gen(generate::Args),
+    Quickstart(quickstart::Args),
+    Test(test::Args),
+    Tidy(tidy::Args),
     Tools(tool_paths::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Task::Check(args) => check::run(&args),
+        Task::Cluster(args) => control_plane::run(&args),
+        Task::E2e(args) => e2e::run(&args),
+        Task::Gen(args) => generate::run(&args),
+        Task::Quickstart(args) => quickstart::run(&args),
+        Task::Test(args) => test::run(&args),
+        Task::Tidy(args) => tidy::run(&args),
         Task::Tools(args) => tool_paths::run(&args),
     };
     match result {

@@ -36,9 +36,25 @@ pub struct Cluster {
 #[derive(Debug, Serialize, Deserialize)]
 struct Settings {
     ports: Ports,
+    programs: Programs,
+}
+
+/// Where the programs are.
+#[derive(Debug, Serialize, Deserialize)]
+struct Programs {
     etcd: PathBuf,
     api_server: PathBuf,
     controller_manager: PathBuf,
+}
+
+impl Programs {
+    fn of(tools: &Tools) -> Result<Self> {
+        Ok(Self {
+            etcd: tools.path("ASHLAR_ETCD")?.to_path_buf(),
+            api_server: tools.path("ASHLAR_KUBE_APISERVER")?.to_path_buf(),
+            controller_manager: tools.path("ASHLAR_KUBE_CONTROLLER_MANAGER")?.to_path_buf(),
+        })
+    }
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -63,7 +79,7 @@ impl Cluster {
             let cluster = if fresh {
                 Self::lay_out(&folder, tools)?
             } else {
-                Self::read(&folder)?
+                Self::resume(&folder, tools)?
             };
             match cluster.start_all() {
                 Ok(()) => return Ok(cluster),
@@ -105,16 +121,15 @@ impl Cluster {
     fn lay_out(folder: &Path, tools: &Tools) -> Result<Self> {
         process::need("kubectl", "reach the control plane")?;
         let [etcd, etcd_peer, api_server, controller_manager] = free_ports()?;
+        let ports = Ports {
+            etcd,
+            etcd_peer,
+            api_server,
+            controller_manager,
+        };
         let settings = Settings {
-            ports: Ports {
-                etcd,
-                etcd_peer,
-                api_server,
-                controller_manager,
-            },
-            etcd: tools.path("ASHLAR_ETCD")?.to_path_buf(),
-            api_server: tools.path("ASHLAR_KUBE_APISERVER")?.to_path_buf(),
-            controller_manager: tools.path("ASHLAR_KUBE_CONTROLLER_MANAGER")?.to_path_buf(),
+            ports,
+            programs: Programs::of(tools)?,
         };
         let cluster = Self {
             folder: folder.to_path_buf(),
@@ -131,11 +146,22 @@ impl Cluster {
             &cluster.url(),
             &cluster.manager_kubeconfig(),
         )?;
-        fs::write(
-            folder.join(SETTINGS),
-            serde_json::to_vec_pretty(&cluster.settings)?,
-        )?;
+        cluster.save()?;
         Ok(cluster)
+    }
+
+    /// A folder that was laid out before, with the programs of today: those of then may be gone from the cache.
+    fn resume(folder: &Path, tools: &Tools) -> Result<Self> {
+        let mut cluster = Self::read(folder)?;
+        cluster.settings.programs = Programs::of(tools)?;
+        cluster.save()?;
+        Ok(cluster)
+    }
+
+    fn save(&self) -> Result<()> {
+        let file = self.folder.join(SETTINGS);
+        fs::write(&file, serde_json::to_vec_pretty(&self.settings)?)
+            .with_context(|| format!("cannot write {}", file.display()))
     }
 
     fn start_all(&self) -> Result<()> {

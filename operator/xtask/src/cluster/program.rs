@@ -178,7 +178,7 @@ impl Cluster {
     fn etcd(&self) -> Command {
         let client = format!("http://127.0.0.1:{}", self.settings.ports.etcd);
         let peer = format!("http://127.0.0.1:{}", self.settings.ports.etcd_peer);
-        let mut command = Command::new(&self.settings.etcd);
+        let mut command = Command::new(&self.settings.programs.etcd);
         command.arg("--data-dir").arg(self.folder.join("etcd"));
         command.args(["--name", "e", "--unsafe-no-fsync", "--log-level", "warn"]);
         command.args([
@@ -200,7 +200,7 @@ impl Cluster {
     fn api_server(&self) -> Command {
         let pki = self.pki();
         let ports = &self.settings.ports;
-        let mut command = Command::new(&self.settings.api_server);
+        let mut command = Command::new(&self.settings.programs.api_server);
         command.arg(format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd));
         command.arg(format!("--secure-port={}", ports.api_server));
         command.args([
@@ -228,7 +228,7 @@ impl Cluster {
 
     fn controller_manager(&self) -> Command {
         let pki = self.pki();
-        let mut command = Command::new(&self.settings.controller_manager);
+        let mut command = Command::new(&self.settings.programs.controller_manager);
         command.arg("--kubeconfig").arg(self.manager_kubeconfig());
         command.arg(format!(
             "--secure-port={}",
