@@ -88,13 +88,11 @@ fn drop_unrecorded(node: &mut Value) {
     let is_node = parts.first().is_some_and(Value::is_string);
     let start = parts.get(1).and_then(Value::as_i64);
     let end = parts.get(2).and_then(Value::as_i64);
-    if let (true, Some(start), Some(end)) = (is_node, start, end) {
-        if start < 0 || (start == 0 && end == 0) {
-            for at in [1, 2] {
-                if let Some(place) = parts.get_mut(at) {
-                    *place = Value::Null;
-                }
-            }
+    if let (true, Some(start), Some(end)) = (is_node, start, end)
+        && (start < 0 || (start == 0 && end == 0))
+    {
+        for place in parts.iter_mut().skip(1).take(2) {
+            *place = Value::Null;
         }
     }
     parts.iter_mut().for_each(drop_unrecorded);
@@ -186,12 +184,20 @@ fn expr(node: &Expr) -> Value {
                     ..
                 },
             ] => literal(text, Some(node.span)),
-            parts => json!(["tmpl", start, end, parts.iter().map(expr).collect::<Vec<_>>()]),
+            parts => {
+                // The record leaves out text that was trimmed to nothing.
+                let some = parts.iter().filter(|part| !is_empty_text(part));
+                json!(["tmpl", start, end, some.map(expr).collect::<Vec<_>>()])
+            }
         },
         ExprKind::Wrap(inner) => json!(["wrap", start, end, expr(inner)]),
         ExprKind::Join(inner) => json!(["join", start, end, expr(inner)]),
         ExprKind::Broken => json!(["broken", start, end]),
     }
+}
+
+fn is_empty_text(part: &Expr) -> bool {
+    matches!(&part.kind, ExprKind::Literal(Literal::String(text)) if text.is_empty())
 }
 
 fn for_expr(node: &For, start: u32, end: u32) -> Value {

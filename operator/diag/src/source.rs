@@ -98,7 +98,10 @@ impl Source {
         }
         let line = self.line_starts.partition_point(|start| *start as usize <= byte).max(1);
         let start = self.line_starts.get(line - 1).map_or(0, |start| *start as usize);
-        let column = self.text.get(start..byte).unwrap_or("").graphemes(true).count() + 1;
+        let before = self.text.get(start..byte).unwrap_or("");
+        // A byte order mark takes part in offsets, but no editor shows it.
+        let before = if line == 1 { before.strip_prefix('\u{feff}').unwrap_or(before) } else { before };
+        let column = before.graphemes(true).count() + 1;
         LineColumn { line, column, byte }
     }
 }
@@ -163,6 +166,14 @@ mod tests {
         let place = sources.place(Span::new(file, 5, 6)).unwrap();
         assert_eq!((place.start.line, place.start.column, place.start.byte), (2, 2, 5));
         assert_eq!(sources.get(file).unwrap().line(2), "e\u{301}x");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_no_column() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.tf", "\u{feff}ab");
+        let place = sources.place(Span::new(file, 3, 4)).unwrap();
+        assert_eq!((place.start.column, place.start.byte), (1, 3));
     }
 
     #[test]

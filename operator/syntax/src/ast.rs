@@ -32,7 +32,9 @@ pub struct Body {
 impl Body {
     /// The argument with this name.
     pub fn attribute(&self, name: &str) -> Option<&Attribute> {
-        self.attributes.iter().find(|attribute| &*attribute.name.name == name)
+        self.attributes
+            .iter()
+            .find(|attribute| &*attribute.name.name == name)
     }
 
     /// All nested blocks of this type, in source order.
@@ -72,7 +74,9 @@ pub struct Block {
 impl Block {
     /// The header: from the type to the last label (hcl `Block.DefRange`).
     pub fn header(&self) -> Span {
-        self.labels.last().map_or(self.kind.span, |last| self.kind.span.to(last.span))
+        self.labels
+            .last()
+            .map_or(self.kind.span, |last| self.kind.span.to(last.span))
     }
 }
 
@@ -201,7 +205,9 @@ pub struct Traversal {
 impl Traversal {
     /// The whole range.
     pub fn span(&self) -> Span {
-        self.steps.last().map_or(self.root.span, |last| self.root.span.to(last.span()))
+        self.steps
+            .last()
+            .map_or(self.root.span, |last| self.root.span.to(last.span()))
     }
 }
 

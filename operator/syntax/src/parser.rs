@@ -1,0 +1,361 @@
+//! The parser's place in the token stream: reading, newlines that count or not, recovery, nesting.
+//!
+//! What to do at a fault is hclsyntax's: skip to the closer that fits, tell nothing more while in doubt (`recovery`),
+//! and go on with the next item of the body. The grammar stands in the sibling files; this one knows none of it.
+
+use std::borrow::Cow;
+
+use ashlar_diag::{Diag, FileId, Span};
+
+use crate::{
+    ast::{Expr, ExprKind, Ident},
+    lexer::{self, Start},
+    token::{self, Kind, Token},
+};
+
+/// How deep constructs may nest, and how high the tree of an expression may be (a chain of operators adds one for
+/// each). Bounds the stack that reading, walking and dropping a tree need.
+pub(crate) const DEPTH_LIMIT: u32 = 256;
+
+/// The state of one parse.
+pub(crate) struct Parser<'t> {
+    text: &'t str,
+    file: FileId,
+    tokens: Vec<Token>,
+    next: usize,
+    newlines: Vec<bool>,
+    /// Set by the first recovery: what follows may be misread, so most faults are not told any more.
+    pub(crate) recovery: bool,
+    diags: Vec<Diag>,
+    /// How many constructs are open.
+    pub(crate) depth: u32,
+    /// The height of the highest tree finished since it was last reset.
+    pub(crate) height: u32,
+    /// The depth limit was hit: nothing more is read or told.
+    halted: bool,
+}
+
+/// Do newlines end items, or are they blanks?
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Newlines {
+    Count,
+    Blank,
+}
+
+impl<'t> Parser<'t> {
+    /// Starts on the first token. Faults of single tokens are told before all others.
+    pub(crate) fn new(text: &'t str, file: FileId, start: Start) -> Self {
+        let mut diags = Vec::new();
+        // Spans count in 32 bits.
+        let text = if u32::try_from(text.len()).is_ok() {
+            text
+        } else {
+            diags.push(Diag::error(
+                "File too large",
+                "A source text must be smaller than 4 GiB.",
+            ));
+            ""
+        };
+        let tokens = lexer::tokens(text, start);
+        diags.extend(token::faults(text, file, &tokens));
+        Self {
+            text,
+            file,
+            tokens,
+            next: 0,
+            newlines: Vec::new(),
+            recovery: false,
+            diags,
+            depth: 0,
+            height: 0,
+            halted: false,
+        }
+    }
+
+    /// The diagnostics, in the order they are to be told.
+    pub(crate) fn finish(self) -> Vec<Diag> {
+        self.diags
+    }
+
+    fn find(&self) -> (Token, usize) {
+        let counting = self.newlines.last() != Some(&false);
+        let mut at = self.next;
+        while let Some(&token) = self.tokens.get(at) {
+            at += 1;
+            match token.kind {
+                Kind::Newline if !counting => {}
+                Kind::Comment => {
+                    // A line comment holds its line break, which may be what ends the item.
+                    if counting && self.token_text(token).ends_with('\n') {
+                        return (
+                            Token {
+                                kind: Kind::Newline,
+                                ..token
+                            },
+                            at,
+                        );
+                    }
+                }
+                _ => return (token, at),
+            }
+        }
+        let end = u32::try_from(self.text.len()).unwrap_or(u32::MAX);
+        (
+            Token {
+                kind: Kind::End,
+                start: end,
+                end,
+            },
+            self.tokens.len(),
+        )
+    }
+
+    /// The next token, not yet taken. At the end, [`Kind::End`] again and again.
+    pub(crate) fn peek(&self) -> Token {
+        self.find().0
+    }
+
+    /// Is the next token of this kind?
+    pub(crate) fn at(&self, kind: Kind) -> bool {
+        self.peek().kind == kind
+    }
+
+    /// Is the next token this word?
+    pub(crate) fn at_word(&self, word: &str) -> bool {
+        let next = self.peek();
+        next.kind == Kind::Ident && self.token_text(next) == word
+    }
+
+    /// Takes the next token.
+    pub(crate) fn read(&mut self) -> Token {
+        let (token, next) = self.find();
+        self.next = next;
+        token
+    }
+
+    /// The place of the token taken last; before the first one, the place of the next.
+    pub(crate) fn last_span(&self) -> Span {
+        match self.next.checked_sub(1).and_then(|at| self.tokens.get(at)) {
+            Some(token) => self.span(*token),
+            None => self.span(self.peek()),
+        }
+    }
+
+    /// A token's place.
+    pub(crate) fn span(&self, token: Token) -> Span {
+        Span {
+            file: self.file,
+            start: token.start,
+            end: token.end,
+        }
+    }
+
+    /// The place of the next token.
+    pub(crate) fn next_span(&self) -> Span {
+        self.span(self.peek())
+    }
+
+    /// A token's text.
+    pub(crate) fn token_text(&self, token: Token) -> &'t str {
+        self.text
+            .get(token.start as usize..token.end as usize)
+            .unwrap_or("")
+    }
+
+    /// A token as a name.
+    pub(crate) fn ident(&self, token: Token) -> Ident {
+        Ident {
+            name: self.token_text(token).into(),
+            span: self.span(token),
+        }
+    }
+
+    /// Makes newlines count or not until [`Parser::pop_newlines`].
+    pub(crate) fn push_newlines(&mut self, newlines: Newlines) {
+        self.newlines.push(newlines == Newlines::Count);
+    }
+
+    /// Back to what held before the last [`Parser::push_newlines`].
+    pub(crate) fn pop_newlines(&mut self) {
+        self.newlines.pop();
+    }
+
+    /// Tells of a fault.
+    pub(crate) fn error(
+        &mut self,
+        at: Span,
+        within: Option<Span>,
+        summary: impl Into<Cow<'static, str>>,
+        detail: impl Into<String>,
+    ) {
+        if self.halted {
+            return;
+        }
+        let mut diag = Diag::error(summary, detail).at(at);
+        diag.context = within;
+        self.diags.push(diag);
+    }
+
+    /// A mark for [`Parser::errors_since`].
+    pub(crate) fn mark(&self) -> usize {
+        self.diags.len()
+    }
+
+    /// Were faults told since the mark?
+    pub(crate) fn errors_since(&self, mark: usize) -> bool {
+        self.diags.len() > mark
+    }
+
+    /// Were faults told since the mark, and is the place now doubtful? Then the caller gives up its construct.
+    pub(crate) fn lost_since(&self, mark: usize) -> bool {
+        self.recovery && self.errors_since(mark) || self.halted
+    }
+
+    /// Takes back the faults told since the mark, to be told later by [`Parser::tell`].
+    pub(crate) fn take_since(&mut self, mark: usize) -> Vec<Diag> {
+        self.diags.split_off(mark.min(self.diags.len()))
+    }
+
+    /// Tells faults taken back before.
+    pub(crate) fn tell(&mut self, diags: Vec<Diag>) {
+        self.diags.extend(diags);
+    }
+
+    /// Skips past the closer that fits the bracket now open, or to the end; gives the token it stopped behind.
+    pub(crate) fn recover(&mut self, end: Kind) -> Token {
+        self.recovery = true;
+        let start = end.opposite();
+        let mut nested = 0u32;
+        loop {
+            let token = self.read();
+            let kind = match token.kind {
+                // Both are closed by the end of a sequence.
+                Kind::Directive if end == Kind::SequenceEnd => Kind::Interpolation,
+                kind => kind,
+            };
+            if kind == Kind::End {
+                return token;
+            }
+            if Some(kind) == start {
+                nested += 1;
+            } else if kind == end {
+                if nested == 0 {
+                    return token;
+                }
+                nested -= 1;
+            }
+        }
+    }
+
+    /// Skips past the next construct in brackets of this kind, or to the end.
+    pub(crate) fn recover_over(&mut self, start: Kind) {
+        loop {
+            let kind = self.read().kind;
+            if kind == start || kind == Kind::End {
+                break;
+            }
+        }
+        if let Some(end) = start.opposite() {
+            self.recover(end);
+        }
+    }
+
+    /// Skips to the next line that is not within brackets opened on the way.
+    pub(crate) fn recover_after_item(&mut self) {
+        self.recovery = true;
+        let mut open: Vec<Kind> = Vec::new();
+        loop {
+            let kind = self.read().kind;
+            match kind {
+                Kind::Newline if open.is_empty() => return,
+                Kind::End => return,
+                Kind::OpenBrace
+                | Kind::OpenBracket
+                | Kind::OpenParen
+                | Kind::OpenQuote
+                | Kind::OpenHeredoc
+                | Kind::Interpolation
+                | Kind::Directive => open.push(kind),
+                Kind::CloseBrace
+                | Kind::CloseBracket
+                | Kind::CloseParen
+                | Kind::CloseQuote
+                | Kind::CloseHeredoc
+                | Kind::SequenceEnd => {
+                    // An opener between that was never closed is forgotten.
+                    while open.pop().is_some_and(|opener| opener.opposite() != Some(kind)) {}
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Goes one level down; `false` at the limit, and then nothing more is read. Each `true` needs a
+    /// [`Parser::leave`].
+    pub(crate) fn enter(&mut self) -> bool {
+        if self.depth >= DEPTH_LIMIT {
+            self.halt();
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    /// Goes one level up.
+    pub(crate) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Starts measuring the parts of one construct; the result goes to [`Parser::merge`].
+    pub(crate) fn measure(&mut self) -> u32 {
+        std::mem::replace(&mut self.height, 0)
+    }
+
+    /// Ends measuring the parts of one construct.
+    pub(crate) fn merge(&mut self, outer: u32) {
+        self.height = self.height.max(outer);
+    }
+
+    /// A node was put on top of what was measured.
+    pub(crate) fn grow(&mut self, by: u32) {
+        self.height = self.height.saturating_add(by);
+        if self.height > DEPTH_LIMIT {
+            self.halt();
+        }
+    }
+
+    fn halt(&mut self) {
+        if !self.halted {
+            let at = self.next_span();
+            let detail = format!(
+                "Constructs may be nested, and operators chained, {DEPTH_LIMIT} deep at most. Split this into several \
+                 local values."
+            );
+            self.error(at, None, "Excessive nesting", detail);
+        }
+        self.halted = true;
+        self.recovery = true;
+        self.next = self.tokens.len();
+    }
+
+    /// Was the limit hit?
+    pub(crate) fn is_halted(&self) -> bool {
+        self.halted
+    }
+}
+
+/// From the start of one place to the end of another; empty if that would run backwards.
+pub(crate) fn between(from: Span, to: Span) -> Span {
+    Span {
+        end: to.end.max(from.start),
+        ..from
+    }
+}
+
+/// What stands where nothing could be read.
+pub(crate) fn broken(span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Broken,
+        span,
+    }
+}
