@@ -26,15 +26,6 @@ pub fn type_constraint(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
     }
 }
 
-/// A type constraint that may also be a bare `list` or `map`, which mean any elements (variables only, and an old form).
-pub fn type_constraint_bare(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
-    match expr.keyword() {
-        Some("list") => Ok((Type::list(Type::Dynamic), None)),
-        Some("map") => Ok((Type::map(Type::Dynamic), None)),
-        _ => type_constraint(expr),
-    }
-}
-
 fn wrong(detail: impl Into<String>, at: Span) -> Diag {
     Diag::error(INVALID, detail).at(at)
 }

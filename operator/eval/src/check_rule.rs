@@ -1,0 +1,107 @@
+//! Custom conditions: `validation`, `precondition`, `postcondition`, `assert`.
+//!
+//! Rules: Terraform `configs/checks.go`, `terraform/eval_conditions.go`, `terraform/eval_variable.go`.
+
+use ashlar_diag::{Diag, Diags, Span};
+use ashlar_syntax::{Block, Expr};
+use ashlar_value::{Mark, Type, Value, convert};
+
+use crate::{
+    Scope,
+    body::{self, missing_place},
+    evaluate, finder,
+    variable::arguments,
+};
+
+/// A condition with what to say when it does not hold.
+#[derive(Clone, Debug)]
+pub struct CheckRule {
+    /// What must hold.
+    pub condition: Expr,
+    /// What to say if not.
+    pub error_message: Expr,
+    /// The block's header.
+    pub declared: Span,
+}
+
+impl CheckRule {
+    /// Reads a block of `condition` and `error_message`; `None` if one of them is missing.
+    pub fn read(block: &Block) -> (Option<Self>, Diags) {
+        let mut diags = Diags::new();
+        let schema = arguments(&["condition", "error_message"], &[]);
+        let place = missing_place(&block.body).or(Some(block.open));
+        body::sort(&block.body, &schema, place, &mut diags);
+        let condition = block.body.attribute("condition").map(|attribute| &attribute.expr);
+        if let Some(condition) = condition.filter(|condition| finder::traversals(condition).is_empty()) {
+            let detail = "The condition refers to nothing, so it is always the same and checks nothing.";
+            let summary = format!("Invalid {} expression", block.kind.name);
+            diags.push(Diag::error(summary, detail).at(condition.span));
+        }
+        let message = block.body.attribute("error_message").map(|attribute| &attribute.expr);
+        let rule = condition.zip(message).map(|(condition, message)| CheckRule {
+            condition: condition.clone(),
+            error_message: message.clone(),
+            declared: block.header(),
+        });
+        (rule, diags)
+    }
+
+    /// Checks a variable's value: what comes is an error for each fault, or for the value itself at `place`.
+    pub(crate) fn validate_variable(&self, scope: &dyn Scope, place: Span) -> Diags {
+        let (condition, mut diags) = evaluate(&self.condition, scope);
+        let (message, message_diags) = evaluate(&self.error_message, scope);
+        let message_failed = message_diags.has_errors();
+        diags.extend(message_diags);
+        if !condition.is_known() {
+            return diags;
+        }
+        let holds = if condition.is_null() {
+            Err("it is null".to_owned())
+        } else {
+            convert(&condition, &Type::Bool).map_err(|error| error.message)
+        };
+        match holds {
+            Err(why) => {
+                let detail = format!("The condition of a validation must be true or false: {why}.");
+                let summary = "Invalid variable validation result";
+                diags.push(Diag::error(summary, detail).at(self.condition.span));
+                return diags;
+            }
+            Ok(holds) if holds.as_bool() != Some(false) => return diags,
+            Ok(_) => {}
+        }
+        if !message.is_known() && !message_failed {
+            let detail = "The message holds values that are known only after applying.";
+            diags.push(Diag::error("Invalid error message", detail).at(self.error_message.span));
+            return diags;
+        }
+        let text = if message_failed { None } else { self.message(&message, &mut diags) };
+        let text = text.unwrap_or_else(|| "The condition does not hold, and its message cannot be shown.".to_owned());
+        diags.push(Diag::error("Invalid value for variable", text).at(place));
+        diags
+    }
+
+    /// The message as text; `None`, with a diagnostic, if it may not be shown or is none.
+    pub(crate) fn message(&self, message: &Value, diags: &mut Diags) -> Option<String> {
+        if message.is_null() {
+            return None;
+        }
+        let hidden = [(Mark::Sensitive, "sensitive", "nonsensitive"), (Mark::Ephemeral, "ephemeral", "ephemeralasnull")]
+            .into_iter()
+            .find(|(mark, ..)| message.marks_deep().contains(*mark));
+        let (summary, detail) = match (convert(message, &Type::String), hidden) {
+            (Err(error), _) => {
+                ("Invalid error message".to_owned(), format!("The message must be a string: {}.", error.message))
+            }
+            (Ok(_), Some((_, word, function))) => (
+                format!("Error message refers to {word} values"),
+                format!("The message is not shown. Take the {word} values out of it, or use {function} where that is safe."),
+            ),
+            (Ok(text), None) => {
+                return text.as_str().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
+            }
+        };
+        diags.push(Diag::error(summary, detail).at(self.error_message.span));
+        None
+    }
+}
