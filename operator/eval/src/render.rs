@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::Sources;
 use ashlar_funcs::{Caps, FuncError};
-use ashlar_syntax::{Expr, parse_template};
+use ashlar_syntax::{Expr, is_identifier, parse_template};
 use ashlar_value::Value;
 
 use crate::{
@@ -71,12 +71,6 @@ pub(crate) fn run(
         return Err(call_error("the template gives null, which is no result"));
     }
     Ok(value)
-}
-
-fn is_identifier(name: &str) -> bool {
-    let mut chars = name.chars();
-    chars.next().is_some_and(|c| c.is_alphabetic() || c == '_')
-        && chars.all(|c| c.is_alphanumeric() || matches!(c, '_' | '-'))
 }
 
 fn told(diag: &ashlar_diag::Diag, sources: &Sources) -> String {
