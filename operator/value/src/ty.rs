@@ -129,9 +129,25 @@ impl Type {
         }
     }
 
+    /// Does an optional attribute occur anywhere in it?
+    pub fn has_optional(&self) -> bool {
+        match self {
+            Type::Dynamic | Type::Bool | Type::Number | Type::String => false,
+            Type::List(element) | Type::Set(element) | Type::Map(element) => element.has_optional(),
+            Type::Tuple(items) => items.iter().any(Type::has_optional),
+            Type::Object(object) => object
+                .attrs()
+                .iter()
+                .any(|attr| attr.optional || attr.ty.has_optional()),
+        }
+    }
+
     /// The type with no attribute optional: what values that conform to the constraint have.
     #[must_use]
     pub fn without_optional(&self) -> Type {
+        if !self.has_optional() {
+            return self.clone();
+        }
         match self {
             Type::Dynamic | Type::Bool | Type::Number | Type::String => self.clone(),
             Type::List(element) => Type::list(element.without_optional()),

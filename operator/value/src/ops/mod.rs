@@ -17,12 +17,13 @@ use std::fmt;
 
 pub use access::{Elements, elements, get_attr, has_element, has_index, index, length};
 pub use arithmetic::{absolute, add, divide, modulo, multiply, negate, subtract};
+pub(crate) use build::is_of;
 pub use build::{list_of, map_of, set_of};
 pub use compare::{greater, greater_or_equal, less, less_or_equal};
+pub(crate) use equal::conforms;
 pub use equal::{equal, not_equal};
 pub use logic::{and, not, or};
 pub use prefix::safe_prefix;
-pub(crate) use equal::conforms;
 pub use refine::{range, refine, refine_not_null, unknown_refined};
 pub(crate) use set_order::set_elements;
 
