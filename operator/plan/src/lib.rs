@@ -1,1 +1,3 @@
 //! Configuration, state and provider answers to an immutable plan.
+
+pub mod objchange;

@@ -186,6 +186,11 @@ impl NestedBlock {
 }
 
 impl Nesting {
+    /// Is there at most one, so that the value is the object itself?
+    pub fn is_one(self) -> bool {
+        matches!(self, Nesting::Single | Nesting::Group)
+    }
+
     fn around(self, object: Type) -> Type {
         match self {
             Nesting::Single | Nesting::Group => object,

@@ -226,7 +226,7 @@ fn has_known_type(value: &Value) -> bool {
 }
 
 /// Does the type fit the constraint, without conversion? Only `dynamic` in the constraint admits another type.
-pub(crate) fn conforms(given: &Type, want: &Type) -> bool {
+pub fn conforms(given: &Type, want: &Type) -> bool {
     match (given, want) {
         (_, Type::Dynamic) => true,
         (Type::List(given), Type::List(want))
