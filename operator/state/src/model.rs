@@ -64,7 +64,7 @@ pub struct Object {
 pub struct Identity {
     /// Version of the identity schema.
     pub version: i64,
-    /// The identity as JSON by that schema.
+    /// The identity as JSON by that schema; empty where the type has an identity but this object has none.
     pub json: Arc<[u8]>,
 }
 
@@ -99,7 +99,9 @@ impl std::fmt::Debug for Object {
 
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Identity").field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("Identity")
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }
 
@@ -129,7 +131,10 @@ impl State {
         let resource = self
             .resources
             .entry(address.resource.clone())
-            .or_insert_with(|| ResourceState { provider: provider.clone(), instances: BTreeMap::new() });
+            .or_insert_with(|| ResourceState {
+                provider: provider.clone(),
+                instances: BTreeMap::new(),
+            });
         if object.is_some() {
             resource.provider = provider.clone();
         }
@@ -153,8 +158,10 @@ impl State {
 
     /// Turns the current object of an instance into a deposed one.
     pub fn depose(&mut self, address: &ResourceInstance, key: DeposedKey) {
-        let instance =
-            self.resources.get_mut(&address.resource).and_then(|resource| resource.instances.get_mut(&address.key));
+        let instance = self
+            .resources
+            .get_mut(&address.resource)
+            .and_then(|resource| resource.instances.get_mut(&address.key));
         if let Some(instance) = instance {
             if let Some(object) = instance.current.take() {
                 instance.deposed.insert(key, object);
@@ -164,8 +171,10 @@ impl State {
 
     /// Makes a deposed object the current one again, if there is no current one.
     pub fn restore(&mut self, address: &ResourceInstance, key: DeposedKey) {
-        let instance =
-            self.resources.get_mut(&address.resource).and_then(|resource| resource.instances.get_mut(&address.key));
+        let instance = self
+            .resources
+            .get_mut(&address.resource)
+            .and_then(|resource| resource.instances.get_mut(&address.key));
         if let Some(instance) = instance {
             if instance.current.is_none() {
                 instance.current = instance.deposed.remove(&key);
@@ -179,7 +188,9 @@ impl State {
             state.instances.iter().flat_map(move |(key, instance)| {
                 let current = instance.current.iter().map(|object| (None, object));
                 let deposed = instance.deposed.iter().map(|(key, object)| (Some(*key), object));
-                current.chain(deposed).map(move |(deposed, object)| (resource.instance(key.clone()), deposed, object))
+                current
+                    .chain(deposed)
+                    .map(move |(deposed, object)| (resource.instance(key.clone()), deposed, object))
             })
         })
     }
