@@ -99,11 +99,11 @@ impl Parser<'_> {
         match self.peek().kind {
             Kind::Assign => Some(Item::Attribute(self.attribute(name, false))),
             Kind::OpenQuote | Kind::OpenBrace | Kind::Ident => {
-                if !self.enter() {
+                if !self.enter(2) {
                     return None;
                 }
                 let block = self.block(name);
-                self.leave();
+                self.leave(2);
                 Some(Item::Block(block))
             }
             _ => {

@@ -309,6 +309,9 @@ impl Parser<'_> {
     fn for_expr(&mut self, open: Token) -> Expr {
         let close_kind = open.kind.opposite().unwrap_or(Kind::CloseBracket);
         let open = self.span(open);
+        if !self.enter(2) {
+            return broken(open);
+        }
         self.push_newlines(Newlines::Blank);
         let expr = match self.for_parts(open, close_kind) {
             Some(parts) => {
@@ -324,6 +327,7 @@ impl Parser<'_> {
             }
         };
         self.pop_newlines();
+        self.leave(2);
         expr
     }
 

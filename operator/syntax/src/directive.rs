@@ -64,7 +64,7 @@ impl Builder<'_, '_> {
     }
 
     fn nested(&mut self, read: impl FnOnce(&mut Self) -> Expr) -> Expr {
-        if !self.parser.enter() {
+        if !self.parser.enter(1) {
             self.parts = Vec::new().into_iter().peekable();
             return broken(self.end);
         }
@@ -72,7 +72,7 @@ impl Builder<'_, '_> {
         self.deepest = self.deepest.max(self.level);
         let expr = read(self);
         self.level -= 1;
-        self.parser.leave();
+        self.parser.leave(1);
         expr
     }
 

@@ -16,7 +16,7 @@ use crate::{
 impl Parser<'_> {
     /// Reads one expression.
     pub(crate) fn expr(&mut self) -> Expr {
-        if !self.enter() {
+        if !self.enter(1) {
             return broken(self.next_span());
         }
         let outer = self.measure();
@@ -26,7 +26,7 @@ impl Parser<'_> {
             expr = self.conditional(expr);
         }
         self.merge(outer);
-        self.leave();
+        self.leave(1);
         expr
     }
 
@@ -79,7 +79,11 @@ impl Parser<'_> {
             {
                 self.read();
                 let mark = self.mark();
+                if !self.enter(1) {
+                    break;
+                }
                 let right = self.binary(of + 1);
+                self.leave(1);
                 if self.lost_since(mark) {
                     break;
                 }
@@ -186,12 +190,12 @@ impl Parser<'_> {
     fn unary(&mut self, op: UnaryOp) -> Expr {
         let symbol = self.read();
         let symbol = self.span(symbol);
-        if !self.enter() {
+        if !self.enter(1) {
             return broken(symbol);
         }
         // One operand only, so that the operator binds more tightly than any between two.
         let operand = self.operand();
-        self.leave();
+        self.leave(1);
         self.grow(1);
         let span = between(symbol, operand.span);
         Expr {

@@ -25,17 +25,13 @@ pub(crate) fn string(text: &str) -> Literal {
 /// The text that a [`Kind::QuotedText`] or [`Kind::PlainText`] token stands for.
 pub(crate) fn text<'t>(parser: &mut Parser<'t>, token: Token) -> Cow<'t, str> {
     let raw = parser.token_text(token);
-    let quoted = token.kind == Kind::QuotedText;
     // An escaped sequence is always at the start of its token.
     let doubled = raw.starts_with("$${") || raw.starts_with("%%{");
-    if !doubled && !(quoted && raw.contains('\\')) {
-        return Cow::Borrowed(raw);
-    }
-    if !quoted {
-        return Cow::Borrowed(raw.get(1..).unwrap_or(raw));
-    }
-    let mut out = String::with_capacity(raw.len());
     let mut rest = raw.get(usize::from(doubled)..).unwrap_or(raw);
+    if token.kind != Kind::QuotedText || !rest.contains('\\') {
+        return Cow::Borrowed(rest);
+    }
+    let mut out = String::with_capacity(rest.len());
     while let Some(at) = rest.find('\\') {
         let (before, escape) = rest.split_at(at);
         out.push_str(before);

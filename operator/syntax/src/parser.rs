@@ -14,8 +14,9 @@ use crate::{
 };
 
 /// How deep constructs may nest, and how high the tree of an expression may be (a chain of operators adds one for
-/// each). Bounds the stack that reading, walking and dropping a tree need.
-pub(crate) const DEPTH_LIMIT: u32 = 256;
+/// each). Bounds the stack that reading, walking and dropping a tree need: reading takes less than 1.5 MiB in a build
+/// without optimisation.
+pub(crate) const DEPTH_LIMIT: u32 = 400;
 
 /// The state of one parse.
 pub(crate) struct Parser<'t> {
@@ -28,9 +29,9 @@ pub(crate) struct Parser<'t> {
     pub(crate) recovery: bool,
     diags: Vec<Diag>,
     /// How many constructs are open.
-    pub(crate) depth: u32,
+    depth: u32,
     /// The height of the highest tree finished since it was last reset.
-    pub(crate) height: u32,
+    height: u32,
     /// The depth limit was hit: nothing more is read or told.
     halted: bool,
 }
@@ -290,20 +291,20 @@ impl<'t> Parser<'t> {
         }
     }
 
-    /// Goes one level down; `false` at the limit, and then nothing more is read. Each `true` needs a
-    /// [`Parser::leave`].
-    pub(crate) fn enter(&mut self) -> bool {
-        if self.depth >= DEPTH_LIMIT {
+    /// Goes down into a construct; `false` at the limit, and then nothing more is read. Each `true` needs a
+    /// [`Parser::leave`] of the same weight, which is 1 unless reading the construct needs much stack.
+    pub(crate) fn enter(&mut self, weight: u32) -> bool {
+        if self.depth + weight > DEPTH_LIMIT {
             self.halt();
             return false;
         }
-        self.depth += 1;
+        self.depth += weight;
         true
     }
 
-    /// Goes one level up.
-    pub(crate) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
+    /// Comes up again.
+    pub(crate) fn leave(&mut self, weight: u32) {
+        self.depth = self.depth.saturating_sub(weight);
     }
 
     /// Starts measuring the parts of one construct; the result goes to [`Parser::merge`].

@@ -193,7 +193,7 @@ impl Parser<'_> {
             );
         }
         let marker = between(open, self.span(close));
-        if !self.enter() {
+        if !self.enter(1) {
             return source;
         }
         let outer = self.measure();
@@ -202,7 +202,7 @@ impl Parser<'_> {
             span: marker,
         });
         self.merge(outer);
-        self.leave();
+        self.leave(1);
         self.splat(source, start, each, marker)
     }
 

@@ -12,7 +12,7 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::{
     ast::{Expr, ExprKind, Ident},
     directive, literal,
-    parser::{Newlines, Parser, between},
+    parser::{Newlines, Parser, between, broken},
     token::{Kind, Token},
 };
 
@@ -48,7 +48,11 @@ impl<'t> Parser<'t> {
         let open = self.read();
         let end = open.kind.opposite().unwrap_or(Kind::CloseQuote);
         let flush = self.token_text(open).starts_with("<<-");
+        if !self.enter(1) {
+            return broken(self.span(open));
+        }
         let (kind, _) = self.template_until(end, flush);
+        self.leave(1);
         Expr {
             kind,
             span: between(self.span(open), self.last_span()),
@@ -188,7 +192,13 @@ impl<'t> Parser<'t> {
     fn directive(&mut self, parts: &mut Vec<Part<'t>>, start: Span, open: Token) -> bool {
         let open = self.span(open);
         let word = self.peek();
-        let Some(part) = self.directive_part(open, word) else {
+        // A directive needs about twice the stack of other constructs.
+        if !self.enter(1) {
+            return false;
+        }
+        let part = self.directive_part(open, word);
+        self.leave(1);
+        let Some(part) = part else {
             self.recover(Kind::SequenceEnd);
             return false;
         };
