@@ -39,27 +39,33 @@ pub fn refine(value: Value, facts: &Refinement) -> Result<Value, OpError> {
         return Ok(value);
     }
     let mut known = before.as_deref().cloned().unwrap_or_default();
+    narrow(ty, &mut known, facts)?;
+    let marks = value.marks();
+    Ok(settle(ty, known).with_marks(marks))
+}
+
+/// Adds facts about an unknown of type `ty`; those that do not fit the type are ignored.
+pub(crate) fn narrow(ty: &Type, known: &mut Refinement, facts: &Refinement) -> Result<(), OpError> {
     known.not_null |= facts.not_null;
     match ty {
         Type::String => {
             if let Some(prefix) = &facts.prefix {
-                narrow_prefix(&mut known, &crate::value::nfc(prefix))?;
+                narrow_prefix(known, &crate::value::nfc(prefix))?;
             }
         }
         Type::Number => {
             if let Some(bound) = &facts.min {
-                narrow_min(&mut known, bound);
+                narrow_min(known, bound);
             }
             if let Some(bound) = &facts.max {
-                narrow_max(&mut known, bound);
+                narrow_max(known, bound);
             }
-            check_bounds(&known)?;
+            check_bounds(known)?;
         }
-        Type::List(_) | Type::Set(_) | Type::Map(_) => narrow_length(&mut known, facts)?,
+        Type::List(_) | Type::Set(_) | Type::Map(_) => narrow_length(known, facts)?,
         _ => {}
     }
-    let marks = value.marks();
-    Ok(settle(ty, known).with_marks(marks))
+    Ok(())
 }
 
 fn narrow_prefix(known: &mut Refinement, prefix: &Arc<str>) -> Result<(), OpError> {
@@ -142,8 +148,8 @@ fn narrow_length(known: &mut Refinement, facts: &Refinement) -> Result<(), OpErr
     Ok(())
 }
 
-/// The value these facts leave: known if there is only one.
-fn settle(ty: &Type, known: Refinement) -> Value {
+/// The value that facts about an unknown leave: known if there is only one.
+pub(crate) fn settle(ty: &Type, known: Refinement) -> Value {
     if known.not_null {
         if let (Some(min), Some(max)) = (&known.min, &known.max)
             && min.inclusive

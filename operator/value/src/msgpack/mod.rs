@@ -1,0 +1,28 @@
+//! The MessagePack form of values, as Terraform and its providers speak it (go-cty's `cty/msgpack`).
+//!
+//! Unknown values are extension 0 of one byte, or extension 12 holding a map of refinements. A dynamic place holds an
+//! array of the type's JSON and the value. What is written is byte for byte what go-cty writes; what is read may be
+//! hostile: memory stays in proportion to the bytes given, depth is bounded, anything after the value is refused.
+
+mod decode;
+mod encode;
+mod refinement;
+
+pub use decode::decode;
+pub use encode::encode;
+
+/// The extension type of an unknown value with refinements.
+const REFINED: i8 = 12;
+
+/// Keys of the refinement map.
+mod key {
+    pub(super) const NULLNESS: i64 = 1;
+    pub(super) const PREFIX: i64 = 2;
+    pub(super) const MIN: i64 = 3;
+    pub(super) const MAX: i64 = 4;
+    pub(super) const LENGTH_MIN: i64 = 5;
+    pub(super) const LENGTH_MAX: i64 = 6;
+}
+
+#[cfg(test)]
+mod tests;
