@@ -25,10 +25,13 @@ pub(crate) fn string(text: &str) -> Literal {
 /// The text that a [`Kind::QuotedText`] or [`Kind::PlainText`] token stands for.
 pub(crate) fn text<'t>(parser: &mut Parser<'t>, token: Token) -> Cow<'t, str> {
     let raw = parser.token_text(token);
-    // An escaped sequence is always at the start of its token.
+    if token.kind != Kind::QuotedText {
+        return undoubled(raw);
+    }
+    // In quotes such a token is at most the escaped opening.
     let doubled = raw.starts_with("$${") || raw.starts_with("%%{");
     let mut rest = raw.get(usize::from(doubled)..).unwrap_or(raw);
-    if token.kind != Kind::QuotedText || !rest.contains('\\') {
+    if !rest.contains('\\') {
         return Cow::Borrowed(rest);
     }
     let mut out = String::with_capacity(rest.len());
@@ -40,6 +43,27 @@ pub(crate) fn text<'t>(parser: &mut Parser<'t>, token: Token) -> Cow<'t, str> {
         let start = token.end as usize - after.len() - escape.len();
         resolve(parser, escape, start, token, &mut out);
         rest = after;
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// Text outside quotes: `$${` and `%%{` stand for `${` and `%{`. Signs are taken in pairs from the left.
+fn undoubled(raw: &str) -> Cow<'_, str> {
+    if !raw.contains("$${") && !raw.contains("%%{") {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::with_capacity(raw.len());
+    let mut rest = raw;
+    while let Some(at) = rest.find(['$', '%']) {
+        let (before, from) = rest.split_at(at);
+        out.push_str(before);
+        let mut chars = from.chars();
+        let (first, second, third) = (chars.next(), chars.next(), chars.next());
+        let length = if first == second { 2 } else { 1 };
+        let kept = if length == 2 && third == Some('{') { 1 } else { length };
+        out.push_str(from.get(..kept).unwrap_or(""));
+        rest = from.get(length..).unwrap_or("");
     }
     out.push_str(rest);
     Cow::Owned(out)
