@@ -3,7 +3,8 @@
 use anyhow::Result;
 use ashlar_xtask::process;
 
-use crate::step::{self, Step, cargo};
+use crate::cargo::cargo;
+use crate::step::{self, Step};
 use crate::{generate, tidy};
 
 /// Format, lints, house rules, generated files, licences, unit tests.
@@ -19,10 +20,7 @@ pub(crate) fn steps() -> Vec<Step> {
     let mut steps = vec![
         Step::command("format", cargo("fmt --all --check")),
         Step::new("tidy", || tidy::check().map(|()| None)),
-        Step::command(
-            "lints",
-            cargo("clippy --quiet --workspace --all-targets -- -D warnings"),
-        ),
+        Step::command("lints", cargo("clippy --workspace --all-targets -- -D warnings")),
         Step::new("generated files", || generate::check().map(|()| None)),
     ];
     if process::find("cargo-deny").is_some() {
@@ -37,7 +35,7 @@ pub(crate) fn steps() -> Vec<Step> {
     }
     steps.push(Step::tests(
         "unit tests",
-        cargo("test --quiet --workspace --exclude ashlar-e2e"),
+        cargo("test --workspace --exclude ashlar-e2e -- --quiet"),
     ));
     steps
 }

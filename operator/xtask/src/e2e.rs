@@ -6,12 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use ashlar_xtask::cluster::Cluster;
 use ashlar_xtask::layout;
 use ashlar_xtask::tools::{self, Group, Tools};
 
-use crate::step::{self, Count, cargo};
+use crate::cargo::{build_ashlar, cargo};
+use crate::step::{self, Count};
 
 /// Run the end to end tests.
 #[derive(clap::Args)]
@@ -72,18 +73,4 @@ fn tests(name: Option<&str>, cluster: &Cluster, tools: &Tools) -> Result<Count> 
 fn with_tools(mut command: Command, tools: &Tools) -> Command {
     tools.set(&mut command);
     command
-}
-
-/// Builds the product's program and returns its path.
-pub(crate) fn build_ashlar() -> Result<PathBuf> {
-    let output = cargo("build --package ashlar-cli --bin ashlar --message-format json-render-diagnostics")
-        .stderr(std::process::Stdio::inherit())
-        .output()?;
-    let messages = String::from_utf8_lossy(&output.stdout).into_owned();
-    messages
-        .lines()
-        .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
-        .find_map(|message| Some(PathBuf::from(message.get("executable")?.as_str()?)))
-        .filter(|_| output.status.success())
-        .context("the program `ashlar` does not build")
 }

@@ -5,11 +5,12 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use ashlar_xtask::{layout, process};
 
-use crate::step::cargo;
+use crate::cargo::build_ashlar;
 
 /// Write the generated files.
 #[derive(clap::Args)]
@@ -19,16 +20,16 @@ pub(crate) struct Args {
     check: bool,
 }
 
-/// One command whose output belongs into the tree.
+/// One command of `ashlar` whose output belongs into the tree.
 struct Source {
-    /// A cargo command that prints YAML documents, each with `metadata.name`.
+    /// The subcommand; it prints YAML documents, each with `metadata.name`.
     command: &'static str,
     /// The folder that holds one file per document, and nothing else ending in `.yaml`.
     folder: &'static str,
 }
 
 const SOURCES: &[Source] = &[Source {
-    command: "run --quiet --package ashlar-cli -- crd",
+    command: "crd",
     folder: "crds",
 }];
 
@@ -71,10 +72,11 @@ fn write() -> Result<()> {
 
 /// The files that are not as they should be, with the content they should have; `None` for one that should not be.
 fn differences() -> Result<BTreeMap<PathBuf, Option<String>>> {
+    let ashlar = build_ashlar()?;
     let mut differences = BTreeMap::new();
     for source in SOURCES {
-        let printed = process::output(&mut cargo(source.command))?;
-        let wanted = documents(&printed).with_context(|| format!("cargo {}", source.command))?;
+        let printed = process::output(Command::new(&ashlar).arg(source.command))?;
+        let wanted = documents(&printed).with_context(|| format!("ashlar {}", source.command))?;
         let folder = layout::root().join(source.folder);
         for file in yaml_files(&folder)? {
             if !wanted.contains_key(&file) {

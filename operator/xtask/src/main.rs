@@ -3,6 +3,7 @@
 //! It only starts other programs and reads the tree; no rule of the product may live here.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
+mod cargo;
 mod check;
 mod control_plane;
 mod e2e;

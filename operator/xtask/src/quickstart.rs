@@ -11,7 +11,8 @@ use ashlar_xtask::cluster::Cluster;
 use ashlar_xtask::tools::{self, Group};
 use ashlar_xtask::{layout, process};
 
-use crate::{e2e, step};
+use crate::cargo::build_ashlar;
+use crate::step;
 
 /// Walk through examples/quickstart.
 #[derive(clap::Args)]
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     if !example.is_dir() {
         bail!("{EXAMPLE} is not in the tree");
     }
-    let ashlar = e2e::build_ashlar()?;
+    let ashlar = build_ashlar()?;
     let scratch = layout::cache()?
         .join("quickstart")
         .join(std::process::id().to_string());

@@ -60,15 +60,6 @@ impl Step {
     }
 }
 
-/// A cargo command in the root of the tree.
-pub(crate) fn cargo(line: &str) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command
-        .current_dir(ashlar_xtask::layout::root())
-        .args(line.split_whitespace());
-    command
-}
-
 /// A run of tests failed after counting some: the step is failed, the counts are kept.
 #[derive(Debug)]
 struct TestsFailed(Count, String);
@@ -86,9 +77,9 @@ pub(crate) fn counted(command: Command) -> Result<Count> {
     let shown = process::show(&command);
     let (count, success) = watch(command)?;
     match count {
+        Some(Count { passed: 0, failed: 0 }) | None if success => bail!("{shown} ran no test"),
         Some(count) if success && count.failed == 0 => Ok(count),
         Some(count) => Err(TestsFailed(count, format!("{shown} failed")).into()),
-        None if success => bail!("{shown} counted no tests"),
         None => bail!("{shown} failed"),
     }
 }
@@ -267,7 +258,12 @@ mod tests {
             run("echo '2 passed, 0 failed'").unwrap(),
             Count { passed: 2, failed: 0 }
         );
-        assert!(run("true").unwrap_err().to_string().ends_with("counted no tests"));
+        for script in ["true", "echo 'test result: ok. 0 passed; 0 failed; 0 ignored'"] {
+            assert!(
+                run(script).unwrap_err().to_string().ends_with("ran no test"),
+                "{script}"
+            );
+        }
         assert!(run("echo '2 passed, 0 failed'; exit 1").is_err());
         assert!(run("echo '2 passed, 1 failed'").is_err());
     }

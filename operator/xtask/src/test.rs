@@ -6,7 +6,8 @@
 use anyhow::Result;
 use ashlar_xtask::tools::{self, Group};
 
-use crate::step::{self, Step, cargo};
+use crate::cargo::cargo;
+use crate::step::{self, Step};
 use crate::{check, e2e};
 
 /// Run all checks and tests, end to end ones included.
@@ -26,7 +27,7 @@ pub(crate) fn run(Args {}: &Args) -> Result<()> {
 
 fn conformance(kind: &str) -> Step {
     let line = format!(
-        "run --quiet --release --package ashlar-conformance -- {kind} tests/oracle/{kind} \
+        "run --release --package ashlar-conformance -- {kind} tests/oracle/{kind} \
          --pending tests/oracle/pending.txt"
     );
     let name = format!("conformance {kind}");

@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use ashlar_xtask::{layout, process};
 use serde::Deserialize;
 
-use crate::step::cargo;
+use crate::cargo::cargo;
 
 /// Check the house rules.
 #[derive(clap::Args)]

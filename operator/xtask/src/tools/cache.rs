@@ -76,12 +76,15 @@ pub(super) fn folder() -> Result<PathBuf> {
 
 /// The folder of the entry `name` with this key; `fill` makes its content when it is not there yet.
 pub(super) fn entry(name: &str, key: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
-    let folder = folder()?;
+    entry_in(&folder()?, name, key, fill)
+}
+
+fn entry_in(folder: &Path, name: &str, key: &str, fill: impl FnOnce(&Path) -> Result<()>) -> Result<PathBuf> {
     let done = folder.join(format!("{name}-{key}"));
     if done.is_dir() {
         return Ok(done);
     }
-    fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let _lock = process::lock(&folder.join(format!("{name}.lock")), name)?;
     if done.is_dir() {
         return Ok(done);
@@ -92,4 +95,44 @@ pub(super) fn entry(name: &str, key: &str, fill: impl FnOnce(&Path) -> Result<()
     fill(&draft)?;
     fs::rename(&draft, &done).with_context(|| format!("cannot move {} into place", draft.display()))?;
     Ok(done)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::bail;
+
+    use super::*;
+
+    #[test]
+    fn a_key_tells_parts_apart() {
+        let key = |parts: &[&str]| {
+            let mut key = Key::new("recipe");
+            parts.iter().for_each(|part| key.part(part.as_bytes()));
+            key.finish()
+        };
+        assert_eq!(key(&["ab", "c"]), key(&["ab", "c"]));
+        assert_ne!(key(&["ab", "c"]), key(&["a", "bc"]));
+        assert_eq!(key(&[]).len(), 16);
+    }
+
+    #[test]
+    fn an_entry_is_whole_or_absent_and_filled_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let fill = |text: &'static str| {
+            move |draft: &Path| fs::write(draft.join("file"), text).context("cannot write the file")
+        };
+        let broken = entry_in(folder.path(), "tool", "1", |draft| {
+            fill("half")(draft)?;
+            bail!("no more")
+        });
+        assert!(broken.is_err() && !folder.path().join("tool-1").exists());
+        let entry = entry_in(folder.path(), "tool", "1", fill("whole")).unwrap();
+        assert_eq!(fs::read_to_string(entry.join("file")).unwrap(), "whole");
+        let again = entry_in(folder.path(), "tool", "1", |_| bail!("must not be filled again")).unwrap();
+        assert_eq!(again, entry);
+        assert_ne!(
+            entry_in(folder.path(), "tool", "2", fill("other")).unwrap(),
+            entry
+        );
+    }
 }

@@ -267,3 +267,20 @@ pub(super) fn link_file(file: &Path, name: &Path) -> Result<()> {
     }
     fs::hard_link(file, name).with_context(|| format!("cannot link {} to {}", file.display(), name.display()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_lies_where_mirrors_have_it_once_per_version() {
+        let files = Place::Mirror("forge.test/studio/kiln", &["0.9.0", "1.0.0"]).files();
+        let expected = ["0.9.0", "1.0.0"].map(|version| {
+            PathBuf::from(format!(
+                "forge.test/studio/kiln/{version}/{}/terraform-provider-kiln_v{version}",
+                platform()
+            ))
+        });
+        assert_eq!(files, expected);
+    }
+}
