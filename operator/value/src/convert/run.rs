@@ -376,41 +376,42 @@ fn convert_unknown(value: &Value, from: &Type, to: Type) -> Value {
 }
 
 /// `to` with its dynamic parts replaced by what `from` has at the place.
+///
+/// As in cty, an object type that meets neither object nor map loses its attributes; this happens behind an optional
+/// attribute that a map's elements do not fit.
 fn replace_dynamic(from: &Type, to: &Type) -> Type {
     let of_elements = |types: Vec<Type>, element: &Type| match unify(&types, Safety::Unsafe) {
         Some(unified) => replace_dynamic(&unified, element),
         None => element.clone(),
     };
     match (from, to) {
-        (_, _) if !to.has_dynamic() => to.clone(),
         (Type::Dynamic, _) => to.clone(),
         (_, Type::Dynamic) => from.clone(),
+        _ if from == to => to.clone(),
         (Type::Map(from), Type::Map(to)) => Type::map(replace_dynamic(from, to)),
-        (Type::Object(from), Type::Map(to)) => Type::map(of_elements(
-            from.attrs().iter().map(|attr| attr.ty.clone()).collect(),
-            to,
-        )),
-        (Type::Map(from), Type::Object(to)) => Type::object(
-            to.attrs()
-                .iter()
-                .map(|attr| (attr.name.clone(), replace_dynamic(from, &attr.ty))),
-        ),
-        (Type::Object(from), Type::Object(to)) => Type::object(to.attrs().iter().map(|attr| {
-            let ty = match from.get(&attr.name) {
-                Some(have) => replace_dynamic(&have.ty, &attr.ty),
-                None => attr.ty.clone(),
+        (Type::Object(from), Type::Map(to)) => {
+            let types = from.attrs().iter().map(|attr| attr.ty.clone());
+            Type::map(of_elements(types.collect(), to))
+        }
+        (from, Type::Object(to)) => Type::object(to.attrs().iter().filter_map(|attr| {
+            let ty = match from {
+                Type::Map(element) => replace_dynamic(element, &attr.ty),
+                Type::Object(from) => match from.get(&attr.name) {
+                    Some(have) => replace_dynamic(&have.ty, &attr.ty),
+                    None => attr.ty.clone(),
+                },
+                _ => return None,
             };
-            (attr.name.clone(), ty)
+            Some((attr.name.clone(), ty))
         })),
         (Type::Set(from) | Type::List(from), Type::Set(to)) => Type::set(replace_dynamic(from, to)),
         (Type::Set(from) | Type::List(from), Type::List(to)) => Type::list(replace_dynamic(from, to)),
         (Type::Tuple(from), Type::Set(to)) => Type::set(of_elements(from.to_vec(), to)),
         (Type::Tuple(from), Type::List(to)) => Type::list(of_elements(from.to_vec(), to)),
-        (Type::Tuple(from), Type::Tuple(to)) if from.len() == to.len() => Type::tuple(
-            from.iter()
-                .zip(to.iter())
-                .map(|(from, to)| replace_dynamic(from, to)),
-        ),
+        (Type::Tuple(from), Type::Tuple(to)) if from.len() == to.len() => {
+            let pairs = from.iter().zip(to.iter());
+            Type::tuple(pairs.map(|(from, to)| replace_dynamic(from, to)))
+        }
         _ => to.clone(),
     }
 }

@@ -17,15 +17,9 @@ use super::{REFINED, refinement};
 /// bytes.
 const LARGEST_COLLAPSE: u64 = 1 << 18;
 
-/// Reads MessagePack as a value of type `ty`; bytes may be hostile.
+/// Reads MessagePack as a value of type `ty`; bytes may be hostile. As in cty, bytes after the value are ignored.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, WireError> {
-    let mut decoder = Decoder::new(bytes);
-    let value = decoder.value(&ty.without_optional())?;
-    if decoder.rest.is_empty() {
-        Ok(value)
-    } else {
-        Err(decoder.fail("there are bytes after the value"))
-    }
+    Decoder::new(bytes).value(&ty.without_optional())
 }
 
 pub(super) struct Decoder<'b> {

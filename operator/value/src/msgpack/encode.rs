@@ -210,6 +210,5 @@ fn shorten(prefix: &str) -> String {
     if prefix.len() <= LONGEST_PREFIX {
         return prefix.to_owned();
     }
-    let end = prefix.floor_char_boundary(LONGEST_PREFIX - 1);
-    ops::safe_prefix(prefix.get(..end).unwrap_or_default())
+    ops::shorten_prefix(prefix, LONGEST_PREFIX - 1)
 }

@@ -2,7 +2,7 @@
 //!
 //! Unknown values are extension 0 of one byte, or extension 12 holding a map of refinements. A dynamic place holds an
 //! array of the type's JSON and the value. What is written is byte for byte what go-cty writes; what is read may be
-//! hostile: memory stays in proportion to the bytes given, depth is bounded, anything after the value is refused.
+//! hostile: memory stays in proportion to the bytes given, and depth is bounded.
 
 mod decode;
 mod encode;

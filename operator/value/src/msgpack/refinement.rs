@@ -42,24 +42,21 @@ pub(super) fn read(payload: &[u8], ty: &Type) -> Result<(Value, u64), WireError>
                 max: Some(bound(&mut decoder)?),
                 ..Refinement::default()
             },
-            // A bound below zero, or beyond any length, says nothing; but the greatest length cannot be below zero.
+            // No collection is as long as the greatest i64: as least length it is absurd, as greatest it says nothing.
             key::LENGTH_MIN if ty.is_collection() => {
-                let least = u64::try_from(decoder.integer()?)
-                    .ok()
-                    .filter(|least| i64::try_from(*least).is_ok());
+                let least = length(&mut decoder)?;
+                if i64::try_from(least).is_err() {
+                    return Err(decoder.fail("no collection is that long"));
+                }
                 Refinement {
-                    length_min: least,
+                    length_min: Some(least),
                     ..Refinement::default()
                 }
             }
-            key::LENGTH_MAX if ty.is_collection() => {
-                let most = u64::try_from(decoder.integer()?)
-                    .map_err(|_| decoder.fail("a length is not negative"))?;
-                Refinement {
-                    length_max: Some(most),
-                    ..Refinement::default()
-                }
-            }
+            key::LENGTH_MAX if ty.is_collection() => Refinement {
+                length_max: Some(length(&mut decoder)?),
+                ..Refinement::default()
+            },
             key::NULLNESS..=key::LENGTH_MAX => {
                 return Err(decoder.fail("there is a refinement that does not fit the type"));
             }
@@ -93,4 +90,8 @@ fn bound(decoder: &mut Decoder) -> Result<Bound, WireError> {
         },
         _ => Err(decoder.fail("a bound is an array of number and bool")),
     }
+}
+
+fn length(decoder: &mut Decoder) -> Result<u64, WireError> {
+    u64::try_from(decoder.integer()?).map_err(|_| decoder.fail("a length is not negative"))
 }

@@ -23,6 +23,7 @@ pub use compare::{greater, greater_or_equal, less, less_or_equal};
 pub use equal::{conforms, equal, not_equal};
 pub use logic::{and, not, or};
 pub use prefix::safe_prefix;
+pub(crate) use prefix::shorten_prefix;
 pub(crate) use refine::{narrow, settle};
 pub use refine::{range, refine, refine_not_null, unknown_refined};
 pub(crate) use set_order::set_elements;

@@ -35,6 +35,12 @@ pub(crate) fn set_elements(items: Vec<Value>) -> (Vec<Value>, Marks) {
 }
 
 fn distinct_primitives(mut members: Vec<Value>) -> Vec<Value> {
+    // Fractions are equal by text, and the order by value may put another between two equal ones.
+    let mut seen = HashSet::new();
+    members.retain(|member| match member.data() {
+        Data::Number(number) if !number.is_integer() => seen.insert(number.equality_key()),
+        _ => true,
+    });
     members.sort_by(compare_primitives);
     members.dedup_by(|later, first| same_member(later, first));
     members
