@@ -4,12 +4,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::Result;
 use ashlar_xtask::cluster::Cluster;
-use ashlar_xtask::layout;
 use ashlar_xtask::tools::{self, Group, Tools};
+use ashlar_xtask::{layout, process};
 
 use crate::cargo::{build_ashlar, cargo};
 use crate::step::{self, Count};
@@ -28,8 +27,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let name = args.name.as_deref();
     match &args.dir {
         Some(folder) => {
-            let tools = tools::build(&Group::DEFAULT)?;
-            tests(name, &Cluster::up(folder, &tools)?, &tools).map(drop)
+            let bench = Bench::build()?;
+            bench.tests(name, &Cluster::up(folder, &bench.tools)?).map(drop)
         }
         None => fresh(name).map(drop),
     }
@@ -39,12 +38,37 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 pub(crate) fn fresh(name: Option<&str>) -> Result<Count> {
     let folder = layout::cache()?.join("e2e");
     remove_abandoned(&folder)?;
-    let tools = tools::build(&Group::DEFAULT)?;
-    let cluster = Cluster::up(&folder.join(std::process::id().to_string()), &tools)?;
-    let outcome = tests(name, &cluster, &tools);
+    let bench = Bench::build()?;
+    let cluster = Cluster::up(&folder.join(std::process::id().to_string()), &bench.tools)?;
+    let outcome = bench.tests(name, &cluster);
     let removed = cluster.destroy();
     let count = outcome?;
     removed.map(|()| count)
+}
+
+/// What must be built before a test can run.
+struct Bench {
+    ashlar: PathBuf,
+    tools: Tools,
+}
+
+impl Bench {
+    fn build() -> Result<Self> {
+        Ok(Self {
+            ashlar: build_ashlar()?,
+            tools: tools::build(&Group::DEFAULT)?,
+        })
+    }
+
+    fn tests(&self, name: Option<&str>, cluster: &Cluster) -> Result<Count> {
+        let mut command = cargo("test --package ashlar-e2e --no-fail-fast --");
+        command
+            .args(name)
+            .env("KUBECONFIG", cluster.kubeconfig())
+            .env("ASHLAR_BIN", &self.ashlar);
+        self.tools.set(&mut command);
+        step::counted(command)
+    }
 }
 
 /// Removes control planes whose test run was killed: their folders are named after its process id.
@@ -56,21 +80,8 @@ fn remove_abandoned(folder: &Path) -> Result<()> {
         let entry = entry?;
         if !Path::new("/proc").join(entry.file_name()).exists() {
             Cluster::open(&entry.path())?.map_or(Ok(()), Cluster::destroy)?;
+            process::remove_folder(&entry.path())?;
         }
     }
     Ok(())
-}
-
-fn tests(name: Option<&str>, cluster: &Cluster, tools: &Tools) -> Result<Count> {
-    let mut command = cargo("test --package ashlar-e2e --");
-    command
-        .args(name)
-        .env("KUBECONFIG", cluster.kubeconfig())
-        .env("ASHLAR_BIN", build_ashlar()?);
-    step::counted(with_tools(command, tools))
-}
-
-fn with_tools(mut command: Command, tools: &Tools) -> Command {
-    tools.set(&mut command);
-    command
 }
