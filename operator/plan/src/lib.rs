@@ -1,3 +1,34 @@
 //! Configuration, state and provider answers to an immutable plan.
+//!
+//! `plan` builds the graph of the configuration and the state, walks it (expanding count and for_each on the way, asking
+//! providers side by side), and turns the changes found into the table of steps that `apply` interprets. Everything that
+//! could be chosen is chosen here. It changes nothing outside and stores nothing.
 
+pub mod digest;
+mod engine;
+mod expand;
+pub mod instance;
+mod make;
+mod model;
+mod moves;
+pub mod node;
 pub mod objchange;
+mod order;
+pub mod outputs;
+pub mod provider_diags;
+mod removal_run;
+mod steps;
+mod triggers;
+mod values;
+mod walk;
+pub mod wire;
+
+pub use engine::{Engine, Schemas, lock, unmarked};
+pub use expand::expand;
+pub use make::{Inputs, Planned, fetch_schemas, plan};
+pub use model::{
+    Action, Change, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason, Summary,
+};
+pub use order::Order;
+pub use steps::{Line, Op, Step, StepId};
+pub use values::{Expansion, InstanceScope, Repetition, Values, combine};

@@ -4,10 +4,12 @@
 //! them; `testkit` has fakes. No implementation stands here, and nothing here names tokio, tonic or kube.
 
 mod outside;
+mod progress;
 mod provider;
 mod run;
 
 pub use outside::Outside;
+pub use progress::{Activity, Event, Progress, Unwatched};
 pub use provider::{
     Answer, ApplyRequest, Applied, Deferred, Planned, PlanRequest, Provider, ProviderDiag, Providers, Read, ReadDataRequest,
     ReadRequest, UpgradeRequest,

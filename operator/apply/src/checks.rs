@@ -1,0 +1,44 @@
+//! Results of conditions as the state file holds them.
+
+use std::collections::BTreeMap;
+
+use ashlar_addr::ResourceInstance;
+use ashlar_plan::CheckStatus;
+use serde_json::{Value as Json, json};
+
+/// `check_results` of the state file, from the status of each object by its printed address; `None` if there is none.
+/// Source: Terraform `internal/states/statefile/version4.go`.
+pub fn check_results(checks: &BTreeMap<String, CheckStatus>) -> Option<Json> {
+    let mut groups: BTreeMap<(&str, String), Vec<(&String, CheckStatus)>> = BTreeMap::new();
+    for (address, status) in checks {
+        let key = match address.parse::<ResourceInstance>() {
+            Ok(instance) if !address.starts_with("output.") => ("resource", instance.resource.config().to_string()),
+            _ => ("output", address.clone()),
+        };
+        groups.entry(key).or_default().push((address, *status));
+    }
+    if groups.is_empty() {
+        return None;
+    }
+    let results = groups.into_iter().map(|((kind, config), objects)| {
+        let worst = objects.iter().map(|(_, status)| *status).max_by_key(|status| rank(*status));
+        let list: Vec<Json> =
+            objects.iter().map(|(address, status)| json!({ "object_addr": address, "status": status.as_str() })).collect();
+        json!({
+            "object_kind": kind,
+            "config_addr": config,
+            "status": worst.unwrap_or(CheckStatus::Unknown).as_str(),
+            "objects": list,
+        })
+    });
+    Some(Json::Array(results.collect()))
+}
+
+fn rank(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Pass => 0,
+        CheckStatus::Unknown => 1,
+        CheckStatus::Fail => 2,
+        CheckStatus::Error => 3,
+    }
+}

@@ -1,0 +1,141 @@
+//! Destroys one object: an unwanted one, a deposed one, or the old one of a replacement.
+//!
+//! Source: Terraform `node_resource_destroy.go`, `node_resource_deposed.go`.
+
+use std::sync::Arc;
+
+use ashlar_addr::DeposedKey;
+use ashlar_diag::{Diag, Diags};
+use ashlar_plan::{
+    Action, Change,
+    instance::{Live, removal::Removal, stored::to_object},
+    lock,
+    objchange::null_write_only,
+    provider_diags::unplaced,
+    unmarked,
+};
+use ashlar_port::{Activity, ApplyRequest};
+use ashlar_state::Object;
+use ashlar_value::{Value, schema::Schema};
+
+use crate::run::Run;
+
+impl Run<'_> {
+    /// Runs the step that destroys the object of a change.
+    pub(crate) async fn delete(&self, at: usize) -> Result<Diags, Diags> {
+        let Some(change) = self.plan.changes.get(at) else { return Ok(Diags::new()) };
+        let deposed = match change.action {
+            Action::CreateThenDelete => change.depose_as,
+            _ => change.deposed,
+        };
+        let Some(object) = self.stored(change, deposed) else {
+            // Gone already: there is nothing left to destroy.
+            return Ok(Diags::new());
+        };
+        let schema = self.engine.resource_schema(&change.provider.provider, &change.address.resource.resource)?;
+        let provider = self.engine.provider(&change.provider)?;
+        let live = self.live_of(change, &object, schema)?;
+        let mut diags = Diags::new();
+        let mut private = change.private.clone();
+        if change.action.is_replace() {
+            // What was planned belongs to the new object; the old one's destruction is planned by itself.
+            let Some(offers) = self.engine.schemas.get(&change.provider.provider) else { return Ok(diags) };
+            let removal = Removal {
+                engine: &self.engine,
+                address: change.address.clone(),
+                deposed,
+                provider: change.provider.clone(),
+                offers,
+                schema,
+                reason: None,
+            };
+            private = removal.plan_delete(&*provider, &live, &mut diags).await?.private;
+        }
+        let null = Value::null(schema.block.ty());
+        let prior = unmarked(&live.value);
+        let request = ApplyRequest {
+            kind: &change.address.resource.resource.kind,
+            prior: &prior,
+            planned: &null,
+            config: &null,
+            private: &private,
+            identity: live.identity.as_ref(),
+        };
+        let answer = self.ask(&*provider, change, Activity::Delete, request).await?;
+        diags.extend(unplaced(answer.diags, &change.address));
+        let kept = self.judge_deleted(change, schema, &live, &object, answer.value.state, &answer.value.private, &mut diags)?;
+        let gone = kept.is_none();
+        self.keeper.outcome(&change.address, deposed, &change.provider, kept, provider.has_effects()).await?;
+        if gone {
+            lock(&self.counts).destroyed += 1;
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    fn stored(&self, change: &Change, deposed: Option<DeposedKey>) -> Option<Arc<Object>> {
+        self.keeper.read(|state| {
+            let instance = state.instance(&change.address)?;
+            match deposed {
+                Some(key) => instance.deposed.get(&key).cloned(),
+                None => instance.current.clone(),
+            }
+        })
+    }
+
+    fn live_of(&self, change: &Change, object: &Arc<Object>, schema: &Schema) -> Result<Live, Diags> {
+        let identity = match &schema.identity {
+            Some(identity) => ashlar_state::decode_identity(object, identity)?,
+            None => None,
+        };
+        Ok(Live {
+            value: if change.before.is_null() { ashlar_state::decode_object(object, schema)? } else { change.before.clone() },
+            private: object.private.clone(),
+            status: object.status,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+            identity,
+        })
+    }
+
+    /// What is to be kept: nothing if it is gone; what the provider returned with its errors; or the object as it was.
+    #[expect(clippy::too_many_arguments, reason = "all of it belongs to one judgement")]
+    fn judge_deleted(
+        &self,
+        change: &Change,
+        schema: &Schema,
+        live: &Live,
+        object: &Arc<Object>,
+        state: Option<Value>,
+        private: &[u8],
+        diags: &mut Diags,
+    ) -> Result<Option<Arc<Object>>, Diags> {
+        let about = |what: &str| {
+            let detail = format!(
+                "The provider {} answered the destruction of {} with {what}. This is a fault of the provider; tell its \
+                 developers.",
+                change.provider.provider.for_display(),
+                change.address
+            );
+            Diag::error("Provider returned invalid result object after apply", detail).about(&change.address)
+        };
+        match state {
+            None => {
+                if !diags.has_errors() {
+                    diags.push(about("no object at all"));
+                }
+                Ok(Some(object.clone()))
+            }
+            Some(value) if value.is_null() && !diags.has_errors() => Ok(None),
+            // With an error a null tells nothing: what was there is kept.
+            Some(value) if value.is_null() || !value.is_wholly_known() => Ok(Some(object.clone())),
+            Some(value) => {
+                if !diags.has_errors() {
+                    diags.push(about("an object, where there should be none any more"));
+                }
+                let (_, marks) = live.value.clone().unmark_deep_with_paths();
+                let value = null_write_only(&schema.block, value).mark_paths(&marks);
+                to_object(&Live { value, private: private.into(), ..live.clone() }, schema).map(Some)
+            }
+        }
+    }
+}

@@ -1,0 +1,318 @@
+//! The driver: starts steps as they become ready, saves the state beside them, stops when asked.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, Mutex, OnceLock},
+};
+
+use ashlar_addr::{ConfigResource, InstanceKey, ResourceInstance};
+use ashlar_config::{Module, ResourceConfig};
+use ashlar_diag::{Diag, Diags};
+use ashlar_funcs::Caps;
+use ashlar_graph::{Graph, Turn};
+use ashlar_plan::{
+    Action, CheckStatus, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand, fetch_schemas,
+    instance::Instance,
+    lock,
+    node::{Sight, build},
+    outputs::evaluate_output,
+};
+use ashlar_port::{Outside, Progress, Providers, RunStore, StopFlag};
+use ashlar_state::{OutputState, State};
+use ashlar_value::Value;
+use futures::{FutureExt, StreamExt, future::BoxFuture, select_biased, stream::FuturesUnordered};
+
+use crate::{checks::check_results, keeper::Keeper};
+
+/// How often the driver looks whether it was asked to stop, in milliseconds.
+const LOOK_AROUND: u64 = 500;
+
+/// All that applying needs.
+pub struct Inputs<'a> {
+    /// What to do.
+    pub plan: &'a Plan,
+    /// The plan's configuration, loaded anew from the text it holds.
+    pub module: &'a Module,
+    /// Where providers come from.
+    pub providers: &'a dyn Providers,
+    /// Files, time and randomness for functions; `plantimestamp` is the plan's.
+    pub caps: &'a dyn Caps,
+    /// Clock and chance.
+    pub outside: &'a dyn Outside,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+    /// Where the run is kept; held by whoever holds the lock.
+    pub store: &'a dyn RunStore,
+    /// Set to start nothing more.
+    pub stop: &'a StopFlag,
+    /// The Terraform version the state presents as.
+    pub terraform_version: &'a str,
+}
+
+/// What came of it.
+pub struct Applied {
+    /// The new state; saved already unless the diagnostics say otherwise.
+    pub state: State,
+    /// Errors and warnings.
+    pub diags: Diags,
+    /// Was it stopped before all steps had run?
+    pub interrupted: bool,
+    /// Objects created, updated or replaced, read, and destroyed.
+    pub counts: Counts,
+}
+
+/// How much was done.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the count of what it names")]
+pub struct Counts {
+    pub created: usize,
+    pub updated: usize,
+    pub destroyed: usize,
+}
+
+/// What all steps share.
+pub(crate) struct Run<'a> {
+    pub(crate) engine: Engine<'a>,
+    pub(crate) plan: &'a Plan,
+    pub(crate) keeper: Keeper<'a>,
+    pub(crate) order: Order,
+    pub(crate) counts: Mutex<Counts>,
+    pub(crate) checks: Mutex<BTreeMap<String, CheckStatus>>,
+    /// Values of instances by resource, as they become final.
+    pub(crate) instances: Mutex<HashMap<ConfigResource, BTreeMap<InstanceKey, Value>>>,
+    /// The plan's changes by resource.
+    pub(crate) changes: HashMap<ConfigResource, Vec<usize>>,
+    expansions: HashMap<ConfigResource, OnceLock<Expansion>>,
+}
+
+/// Applies a plan. The state is saved when this returns, also after errors.
+pub async fn apply(inputs: Inputs<'_>) -> Applied {
+    let plan = inputs.plan;
+    let refuse = |diags: Diags| Applied {
+        state: plan.prior_state.clone(),
+        diags,
+        interrupted: false,
+        counts: Counts::default(),
+    };
+    if plan.errored {
+        let detail = "Planning met errors, so this plan is not complete and must not be applied. Mend them and plan anew.";
+        return refuse(Diag::error("Cannot apply incomplete plan", detail).into());
+    }
+    let schemas = match fetch_schemas(inputs.module, &plan.prior_state, inputs.providers).await {
+        Ok(schemas) => schemas,
+        Err(diags) => return refuse(diags),
+    };
+    let run = Run::new(&inputs, &schemas);
+    let mut diags = Diags::new();
+    let interrupted = run.drive(inputs.stop, &mut diags).await;
+    run.engine.close().await;
+    let checks = check_results(&lock(&run.checks));
+    if run.keeper.read(|state| state.check_results != checks) {
+        run.keeper.change(|state| state.check_results = checks);
+    }
+    if run.keeper.due_in().is_some() {
+        run.keeper.save().await;
+    }
+    let counts = *lock(&run.counts);
+    let (state, failed) = run.keeper.finish();
+    if let Some(faults) = failed {
+        diags.extend(faults);
+    }
+    Applied { state, diags, interrupted, counts }
+}
+
+impl<'a> Run<'a> {
+    fn new(inputs: &Inputs<'a>, schemas: &'a Schemas) -> Self {
+        let plan = inputs.plan;
+        let values = Values::new(inputs.module, &plan.variables, &plan.options.workspace, true, inputs.caps);
+        let engine = Engine::new(
+            inputs.module,
+            values,
+            schemas,
+            inputs.providers,
+            inputs.outside,
+            inputs.progress,
+            plan.options.parallelism,
+        );
+        let graph = build(&Sight { module: inputs.module, state: &plan.prior_state, schemas }, None);
+        let mut state = plan.prior_state.clone();
+        for (name, output) in &plan.outputs {
+            match output.action {
+                Action::Delete => {
+                    state.outputs.remove(name);
+                }
+                // A refresh-only run has no steps that evaluate outputs.
+                Action::Create | Action::Update
+                    if plan.options.mode == Mode::RefreshOnly && output.after.is_wholly_known() =>
+                {
+                    let value = output.after.clone();
+                    state.outputs.insert(name.clone(), OutputState { value, sensitive: output.sensitive.1 });
+                }
+                _ => {}
+            }
+        }
+        let dirty = !ashlar_state::same_content(&state, &plan.previous_state) || plan.has_changes();
+        let mut changes: HashMap<ConfigResource, Vec<usize>> = HashMap::new();
+        for (at, change) in plan.changes.iter().enumerate() {
+            changes.entry(change.address.resource.config()).or_default().push(at);
+        }
+        let resources = inputs.module.resources.keys();
+        let expansions =
+            resources.map(|resource| (resource.within_config(ashlar_addr::Module::root()), OnceLock::new())).collect();
+        Self {
+            engine,
+            plan,
+            keeper: Keeper::new(inputs.store, inputs.outside, inputs.terraform_version, state, dirty),
+            order: Order::of(&graph, inputs.module),
+            counts: Mutex::default(),
+            checks: Mutex::new(plan.checks.clone()),
+            instances: Mutex::default(),
+            changes,
+            expansions,
+        }
+    }
+
+    /// Runs all steps; tells whether it was stopped before the end.
+    async fn drive(&self, stop: &StopFlag, diags: &mut Diags) -> bool {
+        let mut walk = self.step_graph().walk();
+        let mut running = FuturesUnordered::new();
+        let mut saving: BoxFuture<'_, ()> = futures::future::pending().boxed();
+        let mut is_saving = false;
+        let mut stopping = false;
+        let mut interrupted = false;
+        loop {
+            while let Some(turn) = walk.next() {
+                let halted = stopping || self.keeper.has_failed();
+                match turn {
+                    Turn::Run(id) if !halted => running.push(async move { (id, self.step(id).await) }),
+                    Turn::Run(id) => {
+                        interrupted = true;
+                        walk.done(&id, false);
+                    }
+                    Turn::Skip(id) => walk.done(&id, false),
+                }
+            }
+            if !is_saving && self.keeper.due_in() == Some(0) {
+                saving = self.keeper.save().boxed();
+                is_saving = true;
+            }
+            if running.is_empty() && !is_saving {
+                return interrupted;
+            }
+            let wait = if is_saving { LOOK_AROUND } else { self.keeper.due_in().unwrap_or(LOOK_AROUND).min(LOOK_AROUND) };
+            let mut timer = self.engine.outside.pause(wait.max(1)).fuse();
+            let mut next = running.select_next_some();
+            let mut save = (&mut saving).fuse();
+            select_biased! {
+                (id, result) = next => {
+                    let succeeded = result.is_ok();
+                    let (Ok(remarks) | Err(remarks)) = result;
+                    diags.extend(remarks);
+                    walk.done(&id, succeeded);
+                }
+                () = save => {
+                    saving = futures::future::pending().boxed();
+                    is_saving = false;
+                }
+                () = timer => {}
+            }
+            if stop.is_set() && !stopping {
+                stopping = true;
+                self.engine.stop_providers().await;
+            }
+        }
+    }
+
+    fn step_graph(&self) -> Graph<StepId> {
+        let mut graph = Graph::new();
+        for (step, id) in self.plan.steps.iter().zip(0..) {
+            graph.add(StepId(id));
+            for after in &step.after {
+                graph.depend(StepId(id), *after);
+            }
+        }
+        graph
+    }
+
+    async fn step(&self, id: StepId) -> Result<Diags, Diags> {
+        let Some(step) = self.plan.steps.get(id.0 as usize) else { return Ok(Diags::new()) };
+        match &step.op {
+            Op::Configure(provider) => self.engine.configure(provider, false).await,
+            Op::Local(name) => self.local(name),
+            Op::Write(at) => self.write(*at).await,
+            Op::Read(at) => self.read(*at).await,
+            Op::Delete(at) => self.delete(*at).await,
+            Op::Drop(at) => self.drop_data(*at),
+            Op::Settle(resource) => self.settle(resource),
+            Op::Destroyed(_) => Ok(Diags::new()),
+            Op::Output(name) => self.output(name),
+        }
+    }
+
+    fn local(&self, name: &Arc<str>) -> Result<Diags, Diags> {
+        let Some(local) = self.engine.module.locals.get(name) else { return Ok(Diags::new()) };
+        let (value, diags) = ashlar_eval::evaluate(&local.expr, &self.engine.values.scope());
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        self.engine.values.set_local(name, value);
+        Ok(diags)
+    }
+
+    fn output(&self, name: &Arc<str>) -> Result<Diags, Diags> {
+        let evaluated = evaluate_output(&self.engine, name, true)?;
+        if let Some(check) = evaluated.check {
+            lock(&self.checks).insert(format!("output.{name}"), check);
+        }
+        let kept = OutputState { value: evaluated.value, sensitive: evaluated.sensitive };
+        let stored = self.keeper.read(|state| state.outputs.get(name).cloned());
+        if kept.value.is_null() {
+            if stored.is_some() {
+                self.keeper.change(|state| drop(state.outputs.remove(name)));
+            }
+        } else if stored.as_ref() != Some(&kept) {
+            self.keeper.change(|state| drop(state.outputs.insert(name.clone(), kept)));
+        }
+        Ok(evaluated.diags)
+    }
+
+    /// The configured instance at an address, with everything its provider calls need.
+    pub(crate) fn instance(&self, address: &ResourceInstance) -> Result<(Instance<'_>, &ResourceConfig), Diags> {
+        let resource = address.resource.config();
+        let Some(config) = self.engine.module.resources.get(&resource.resource) else {
+            let detail = format!("{address} is to be changed, but the plan's configuration does not hold it.");
+            return Err(Diag::error("Stored plan cannot be read", detail).into());
+        };
+        let schema = self.engine.resource_schema(&config.provider_config.provider, &resource.resource)?;
+        let instance = Instance {
+            engine: &self.engine,
+            address: address.clone(),
+            config,
+            provider: config.provider_config.clone(),
+            schema,
+            repetition: self.expansion(&resource, config)?.repetition(&address.key),
+            dependencies: self.order.dependencies(&resource),
+            create_before_destroy: self.order.is_created_first(&resource),
+        };
+        Ok((instance, config))
+    }
+
+    /// Which instances a resource has; evaluated once, when all it refers to is known.
+    pub(crate) fn expansion(&self, resource: &ConfigResource, config: &ResourceConfig) -> Result<Expansion, Diags> {
+        let cell = self.expansions.get(resource);
+        if let Some(found) = cell.and_then(OnceLock::get) {
+            return Ok(found.clone());
+        }
+        let scope = self.engine.values.scope();
+        let expansion = expand(config.count.as_ref(), config.for_each.as_ref(), &scope)?;
+        if let Some(cell) = cell {
+            let _ = cell.set(expansion.clone());
+        }
+        Ok(expansion)
+    }
+
+    /// Keeps the final value of an instance for those who refer to it.
+    pub(crate) fn set_value(&self, address: &ResourceInstance, value: Value) {
+        lock(&self.instances).entry(address.resource.config()).or_default().insert(address.key.clone(), value);
+    }
+}

@@ -1,0 +1,255 @@
+//! Creates or updates one object, or makes the new object of a replacement.
+//!
+//! Source: Terraform `managedResourceExecute` in `node_resource_apply_instance.go`, `apply` in
+//! `node_resource_abstract_instance.go`.
+
+use std::sync::Arc;
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_plan::{
+    Action, Change,
+    instance::{
+        Instance, Live,
+        change::{PlannedInstance, Settled},
+        conditions::check_postconditions,
+        stored::to_object,
+    },
+    lock,
+    objchange::{Problem, assert_object_compatible, mark_sensitive, null_write_only},
+    provider_diags::place_all,
+    unmarked,
+};
+use ashlar_port::{Activity, ApplyRequest, Applied, Intent, Provider, Record};
+use ashlar_state::{Object, Status};
+use ashlar_value::{Mark, Value, ops};
+
+use crate::run::Run;
+
+impl Run<'_> {
+    /// Runs the step that makes or changes the object of a change.
+    pub(crate) async fn write(&self, at: usize) -> Result<Diags, Diags> {
+        let Some(change) = self.plan.changes.get(at) else { return Ok(Diags::new()) };
+        let (instance, _) = self.instance(&change.address)?;
+        let provider = self.engine.provider(&change.provider)?;
+        if let Some(key) = change.depose_as {
+            self.keeper.change(|state| state.depose(&change.address, key));
+        }
+        let result = self.write_planned(&instance, &*provider, change).await;
+        if let (Err(_), Some(key)) = (&result, change.depose_as) {
+            // Nothing took the old object's place: it is the current one again, else it would be made twice.
+            self.keeper.change(|state| state.restore(&change.address, key));
+        }
+        result
+    }
+
+    async fn write_planned(
+        &self,
+        instance: &Instance<'_>,
+        provider: &dyn Provider,
+        change: &Change,
+    ) -> Result<Diags, Diags> {
+        let prior = self.prior(change);
+        let settled = Settled { force_replace: None, planned: Some(change.action) };
+        let planned = instance.plan_change(provider, prior.as_ref(), settled).await?;
+        self.compare(instance, change, &planned)?;
+        let PlannedInstance { change: actual, config, mut diags } = planned;
+        if !config.is_wholly_known() {
+            let detail = format!(
+                "The configuration of {} still holds values that are not known, though all it refers to is done. This is a \
+                 fault of Ashlar or of a provider.",
+                change.address
+            );
+            return Err(Diag::error("Configuration contains unknown value", detail).about(&change.address).into());
+        }
+        let creates = change.action != Action::Update;
+        let before = if creates { Value::null(instance.schema.block.ty()) } else { unmarked(&change.before) };
+        let after = unmarked(&actual.after);
+        let same = !creates && ops::equal(&before, &after).as_bool() == Some(true);
+        let live = if actual.action == Action::NoOp || same {
+            // Only what is sensitive, or what was recorded, changes: there is nothing to ask of the provider.
+            let prior_private = prior.as_ref().map_or_else(Arc::default, |prior| prior.private.clone());
+            let live = self.live(instance, actual.after.clone(), prior_private, Status::Ready, actual.after_identity);
+            let object = to_object(&live, instance.schema)?;
+            self.keeper.change(|state| state.set(&change.address, None, &change.provider, Some(object)));
+            live
+        } else {
+            let activity = if creates { Activity::Create } else { Activity::Update };
+            let request = ApplyRequest {
+                kind: &change.address.resource.resource.kind,
+                prior: &before,
+                planned: &after,
+                config: &config,
+                private: &actual.private,
+                identity: actual.after_identity.as_ref(),
+            };
+            let answer = self.ask(provider, change, activity, request).await?;
+            diags.extend(place_all(answer.diags, &instance.config.body, Some(&change.address)));
+            self.keep(instance, provider, change, prior.as_ref(), &actual, answer.value, &mut diags).await?
+        };
+        let mut counts = lock(&self.counts);
+        counts.created += usize::from(creates);
+        counts.updated += usize::from(!creates);
+        drop(counts);
+        self.set_value(&change.address, live.value.clone());
+        let lifecycle = &instance.config.lifecycle;
+        if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
+            let (status, remarks) = check_postconditions(instance, &live.value);
+            lock(&self.checks).insert(change.address.to_string(), status);
+            diags.extend(remarks);
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    /// The object that is changed in place; what replaces another starts from nothing.
+    fn prior(&self, change: &Change) -> Option<Live> {
+        if change.action != Action::Update {
+            return None;
+        }
+        let object = self.keeper.read(|state| state.current(&change.address).cloned())?;
+        Some(Live {
+            value: change.before.clone(),
+            private: object.private.clone(),
+            status: object.status,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+            identity: change.before_identity.clone(),
+        })
+    }
+
+    /// Is what the provider plans now what was approved?
+    fn compare(&self, instance: &Instance<'_>, approved: &Change, actual: &PlannedInstance) -> Result<(), Diags> {
+        let fault = |what: String| {
+            let detail = format!(
+                "When {} was planned once more for applying, with values that are known now, the provider {} planned \
+                 something else than what was approved: {what}. This is a fault of the provider; tell its developers.",
+                approved.address,
+                approved.provider.provider.for_display()
+            );
+            Diag::error("Provider produced inconsistent final plan", detail).about(&approved.address)
+        };
+        let now = actual.change.action;
+        let settles = approved.action == Action::Update && now == Action::NoOp;
+        if now != approved.action && !settles {
+            let words = |action: Action| action.words().join(" then ");
+            return Err(fault(format!("the action was {}, now it is {}", words(approved.action), words(now))).into());
+        }
+        let problems = assert_object_compatible(&instance.schema.block, &approved.after, &actual.change.after);
+        let faults: Diags = problems.iter().map(|Problem { path, message }| fault(format!("{path}: {message}"))).collect();
+        if faults.is_empty() { Ok(()) } else { Err(faults) }
+    }
+
+    /// Calls the provider with the intent on record.
+    pub(crate) async fn ask(
+        &self,
+        provider: &dyn Provider,
+        change: &Change,
+        activity: Activity,
+        request: ApplyRequest<'_>,
+    ) -> Result<ashlar_port::Answer<Applied>, Diags> {
+        let _permit = self.engine.permit().await;
+        if provider.has_effects() {
+            let action = match activity {
+                Activity::Create => "create",
+                Activity::Update => "update",
+                _ => "delete",
+            };
+            let deposed = if activity == Activity::Delete { change.deposed.or(change.depose_as) } else { None };
+            let intent = Intent { address: change.address.clone(), deposed, action: action.to_owned() };
+            self.keeper.ledger().record(Record::Intent(intent)).await?;
+        }
+        let call = provider.apply(request);
+        Ok(self.engine.watched(&change.address, activity, call, |answer| answer.has_errors()).await)
+    }
+
+    /// Judges what the provider answered and keeps what exists, complete or not.
+    #[expect(clippy::too_many_arguments, reason = "all of it belongs to one judgement")]
+    async fn keep(
+        &self,
+        instance: &Instance<'_>,
+        provider: &dyn Provider,
+        change: &Change,
+        prior: Option<&Live>,
+        actual: &Change,
+        applied: Applied,
+        diags: &mut Diags,
+    ) -> Result<Live, Diags> {
+        let about = |summary: &'static str, what: String| {
+            let detail = format!(
+                "The provider {} answered the change of {} with {what}. This is a fault of the provider; tell its developers.",
+                change.provider.provider.for_display(),
+                change.address
+            );
+            Diag::error(summary, detail).about(&change.address)
+        };
+        let null = Value::null(instance.schema.block.ty());
+        let mut value = match applied.state {
+            Some(state) => state,
+            None => {
+                if !diags.has_errors() {
+                    diags.push(about("Provider produced invalid object", "no object at all".to_owned()));
+                }
+                null
+            }
+        };
+        if !value.is_wholly_known() {
+            // Reported whether or not there were other errors; the known rest is kept.
+            let what = "values that are not known even after the change".to_owned();
+            diags.push(about("Provider returned invalid result object after apply", what));
+            value = known_part(value);
+        }
+        if !diags.has_errors() && !applied.legacy_type_system {
+            let problems = assert_object_compatible(&instance.schema.block, &actual.after, &value);
+            for Problem { path, message } in problems {
+                diags.push(about("Provider produced inconsistent result after apply", format!("{path}: {message}")));
+            }
+        }
+        value = null_write_only(&instance.schema.block, value);
+        let failed = diags.has_errors();
+        let journalled = provider.has_effects();
+        let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());
+        if value.is_null() {
+            // Nothing new exists as far as is known: what was there stays.
+            self.keeper.outcome(&change.address, None, &change.provider, old, journalled).await?;
+            return Err(std::mem::take(diags));
+        }
+        let status = match (failed, change.action) {
+            (true, Action::Update) => prior.map_or(Status::Ready, |prior| prior.status),
+            (true, _) => Status::Tainted,
+            (false, _) => Status::Ready,
+        };
+        let (_, marks) = actual.after.clone().unmark_deep_with_paths();
+        let marks: Vec<_> = marks.into_iter().map(|(path, marks)| (path, marks.without(Mark::Ephemeral))).collect();
+        let value = mark_sensitive(&instance.schema.block, value.mark_paths(&marks));
+        let identity = applied.identity.or_else(|| prior.and_then(|prior| prior.identity.clone()));
+        let live = self.live(instance, value, applied.private.into(), status, identity);
+        let object = to_object(&live, instance.schema)?;
+        self.keeper.outcome(&change.address, None, &change.provider, Some(object), journalled).await?;
+        if failed { Err(std::mem::take(diags)) } else { Ok(live) }
+    }
+
+    fn live(
+        &self,
+        instance: &Instance<'_>,
+        value: Value,
+        private: Arc<[u8]>,
+        status: Status,
+        identity: Option<Value>,
+    ) -> Live {
+        Live {
+            value,
+            private,
+            status,
+            dependencies: instance.dependencies.clone(),
+            create_before_destroy: instance.create_before_destroy,
+            identity,
+        }
+    }
+}
+
+/// The value with nulls where it is not known.
+fn known_part(value: Value) -> Value {
+    let ty = value.ty();
+    value
+        .transform(&mut |_, part: Value| Ok::<_, ops::OpError>(if part.is_known() { part } else { Value::null(part.ty()) }))
+        .unwrap_or_else(|_| Value::null(ty))
+}

@@ -1,0 +1,135 @@
+//! The digest that names a plan, and that an approval names.
+//!
+//! It covers what would be done and nothing else: configuration, variables, providers, options, and the ordered changes
+//! with keyed hashes of their values. Not in it: source revisions, times, serials, untouched objects. It also
+//! covers the workspace's identity and the last plan whose apply began, so an approval is spent once. Two plans with one
+//! digest do the same; whoever has no key learns nothing of the values.
+
+use ashlar_value::Value;
+use hmac::{Hmac, Mac};
+use serde_json::{Value as Json, json};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    model::{Action, Change, Mode, Plan},
+    wire::fingerprint_bytes,
+};
+
+/// Raised only when the same inputs would be evaluated or applied differently.
+const SEMANTICS: u32 = 1;
+
+/// What the digest depends on beside the plan.
+#[derive(Clone, Copy)]
+pub struct Seed<'a> {
+    /// Identity of the workspace object.
+    pub workspace_uid: &'a str,
+    /// The digest of the last plan whose apply began.
+    pub last_begun: Option<&'a str>,
+    /// The workspace's key for hashes of values.
+    pub key: &'a [u8],
+}
+
+/// `sha256:` and 64 hex digits.
+pub fn digest(plan: &Plan, seed: Seed<'_>) -> String {
+    let text = canonical(plan, seed).to_string();
+    format!("sha256:{}", hex::encode(Sha256::digest(text.as_bytes())))
+}
+
+/// The digest of the configuration's files.
+pub fn config_digest<'a>(files: impl IntoIterator<Item = (&'a str, &'a str)>) -> String {
+    let mut hash = Sha256::new();
+    for (name, text) in files {
+        for part in [name, text] {
+            hash.update((part.len() as u64).to_be_bytes());
+            hash.update(part.as_bytes());
+        }
+    }
+    format!("sha256:{}", hex::encode(hash.finalize()))
+}
+
+/// A keyed hash of a value: type, content and marks.
+pub fn keyed_hash(key: &[u8], value: &Value) -> String {
+    keyed_bytes(key, &fingerprint_bytes(value))
+}
+
+/// A keyed hash of bytes, 64 hex digits.
+pub fn keyed_bytes(key: &[u8], bytes: &[u8]) -> String {
+    match <Hmac<Sha256> as Mac>::new_from_slice(key) {
+        Ok(mut mac) => {
+            mac.update(bytes);
+            hex::encode(mac.finalize().into_bytes())
+        }
+        // HMAC takes keys of any length; this arm exists for the type alone and never lets two values look alike.
+        Err(_) => hex::encode(Sha256::digest([key, bytes].concat())),
+    }
+}
+
+/// Object keys are sorted by `serde_json::Map`, which is a B-tree here, so the text is canonical.
+fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
+    let hash = |value: &Value| keyed_hash(seed.key, value);
+    let changes = |changes: &[Change]| -> Vec<Json> {
+        changes
+            .iter()
+            .filter(|change| change.action != Action::NoOp || change.previous_address.is_some())
+            .map(|change| change_json(change, &hash))
+            .collect()
+    };
+    let outputs: Vec<Json> = plan
+        .outputs
+        .iter()
+        .filter(|(_, output)| output.action != Action::NoOp)
+        .map(|(name, output)| {
+            json!({
+                "name": &**name,
+                "action": output.action.words(),
+                "before": hash(&output.before),
+                "after": hash(&output.after),
+                "sensitive": [output.sensitive.0, output.sensitive.1],
+            })
+        })
+        .collect();
+    let variables: Vec<Json> = plan.variables.iter().map(|(name, value)| json!([&**name, hash(value)])).collect();
+    let providers: Vec<Json> = plan
+        .providers
+        .iter()
+        .map(|pin| json!([pin.provider.to_string(), pin.version, pin.digest]))
+        .collect();
+    // Drift is part of what a refresh-only run would take over; otherwise the changes tell all.
+    let drift = if plan.options.mode == Mode::RefreshOnly { changes(&plan.drift) } else { Vec::new() };
+    json!({
+        "semantics": SEMANTICS,
+        "workspace": seed.workspace_uid,
+        "lastBegun": seed.last_begun,
+        "config": config_digest(plan.config.iter().map(|(name, text)| (&**name, &**text))),
+        "variables": variables,
+        "providers": providers,
+        "options": {
+            "mode": match plan.options.mode {
+                Mode::Normal => "normal",
+                Mode::Destroy => "destroy",
+                Mode::RefreshOnly => "refresh-only",
+            },
+            "refresh": plan.options.refresh,
+            "replace": plan.options.replace.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "workspace": plan.options.workspace,
+        },
+        "changes": changes(&plan.changes),
+        "drift": drift,
+        "outputs": outputs,
+    })
+}
+
+fn change_json(change: &Change, hash: &dyn Fn(&Value) -> String) -> Json {
+    json!({
+        "address": change.address.to_string(),
+        "deposed": change.deposed.map(|key| key.to_string()),
+        "previous": change.previous_address.as_ref().map(ToString::to_string),
+        "provider": change.provider.to_string(),
+        "action": change.action.words(),
+        "reason": change.reason.map(crate::model::Reason::as_str),
+        "before": hash(&change.before),
+        "after": hash(&change.after),
+        "beforeIdentity": change.before_identity.as_ref().map(hash),
+        "afterIdentity": change.after_identity.as_ref().map(hash),
+    })
+}

@@ -1,0 +1,171 @@
+//! What planning and applying share: the configuration, its values so far, and the providers at hand.
+//!
+//! It starts and configures providers and hands out permits for their calls; what to do with one is decided elsewhere.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ashlar_addr::{Provider as ProviderAddr, ProviderConfig};
+use ashlar_config::Module;
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::decode_block;
+use ashlar_port::{Activity, Event, Outside, Progress, Provider, Providers};
+use ashlar_syntax::Body;
+use ashlar_value::{
+    Value,
+    schema::{ProviderSchema, Schema},
+};
+use async_lock::{Semaphore, SemaphoreGuard};
+
+use crate::{provider_diags::place_all, values::Values};
+
+/// Schemas by provider.
+pub type Schemas = BTreeMap<ProviderAddr, Arc<ProviderSchema>>;
+
+/// Shared by all nodes of one walk.
+pub struct Engine<'a> {
+    /// The configuration.
+    pub module: &'a Module,
+    /// What expressions refer to.
+    pub values: Values<'a>,
+    /// All schemas needed.
+    pub schemas: &'a Schemas,
+    /// Clock and chance.
+    pub outside: &'a dyn Outside,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+    providers: &'a dyn Providers,
+    configured: Mutex<BTreeMap<ProviderConfig, Arc<dyn Provider>>>,
+    permits: Semaphore,
+}
+
+/// Locks, and goes on if another holder panicked: what is guarded is only ever replaced whole.
+pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl<'a> Engine<'a> {
+    /// With no provider configured yet.
+    pub fn new(
+        module: &'a Module,
+        values: Values<'a>,
+        schemas: &'a Schemas,
+        providers: &'a dyn Providers,
+        outside: &'a dyn Outside,
+        progress: &'a dyn Progress,
+        parallelism: usize,
+    ) -> Self {
+        Self {
+            module,
+            values,
+            schemas,
+            outside,
+            progress,
+            providers,
+            configured: Mutex::default(),
+            permits: Semaphore::new(parallelism.max(1)),
+        }
+    }
+
+    /// Waits until one more provider call may run.
+    pub async fn permit(&self) -> SemaphoreGuard<'_> {
+        self.permits.acquire().await
+    }
+
+    /// The schema of a resource type or data source.
+    pub fn resource_schema(&self, provider: &ProviderAddr, resource: &ashlar_addr::Resource) -> Result<&'a Schema, Diags> {
+        let schemas = self.schemas.get(provider);
+        let found = schemas.and_then(|schemas| match resource.mode {
+            ashlar_addr::Mode::Managed => schemas.resources.get(&resource.kind),
+            ashlar_addr::Mode::Data => schemas.data_sources.get(&resource.kind),
+            ashlar_addr::Mode::Ephemeral => schemas.ephemeral_resources.get(&resource.kind),
+        });
+        found.ok_or_else(|| {
+            let what = if resource.mode == ashlar_addr::Mode::Data { "data source" } else { "resource type" };
+            let detail = format!(
+                "The provider {} has no {what} {:?}. Use a version of the provider that has it, or take it out.",
+                provider.for_display(),
+                &*resource.kind
+            );
+            let summary = if resource.mode == ashlar_addr::Mode::Data { "Invalid data source" } else { "Invalid resource type" };
+            Diag::error(summary, detail).into()
+        })
+    }
+
+    /// A provider configured before by [`Engine::configure`].
+    pub fn provider(&self, config: &ProviderConfig) -> Result<Arc<dyn Provider>, Diags> {
+        lock(&self.configured).get(config).cloned().ok_or_else(|| {
+            let detail = format!("The provider configuration {config} was not prepared, so nothing can be asked of it.");
+            Diag::error("Provider configuration not present", detail).into()
+        })
+    }
+
+    /// Starts a provider and gives it its configuration, which may hold unknown values only while planning.
+    pub async fn configure(&self, config: &ProviderConfig, unknown_allowed: bool) -> Result<Diags, Diags> {
+        let provider = self.providers.start(&config.provider).await?;
+        lock(&self.configured).insert(config.clone(), provider.clone());
+        let schema = provider.schema().await?;
+        let empty = Body::default();
+        let block = self.module.provider_block(config);
+        let body = block.map_or(&empty, |block| &block.body);
+        let scope = self.values.scope();
+        let (value, mut diags) = decode_block(body, &schema.provider.block, &scope);
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        let (value, _) = value.unmark_deep();
+        if !unknown_allowed && !value.is_wholly_known() {
+            let mut diag = Diag::error(
+                "Invalid provider configuration",
+                format!("The configuration of {config} depends on values that are not known even now, so the provider cannot be used."),
+            );
+            diag.subject = block.map(|block| block.header);
+            return Err(diag.into());
+        }
+        diags.extend(place_all(provider.validate_provider(&value).await, body, None));
+        if !diags.has_errors() {
+            diags.extend(place_all(provider.configure(&value).await, body, None));
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    /// Ends all providers.
+    pub async fn close(&self) {
+        let providers: Vec<_> = std::mem::take(&mut *lock(&self.configured)).into_values().collect();
+        futures::future::join_all(providers.iter().map(|provider| provider.close())).await;
+    }
+
+    /// Tells providers to abandon what they are doing.
+    pub async fn stop_providers(&self) {
+        let providers: Vec<_> = lock(&self.configured).values().cloned().collect();
+        futures::future::join_all(providers.iter().map(|provider| provider.stop())).await;
+    }
+
+    /// Runs something that takes a while, telling who watches.
+    pub async fn watched<T>(
+        &self,
+        address: &ashlar_addr::ResourceInstance,
+        activity: Activity,
+        work: impl Future<Output = T>,
+        failed: impl FnOnce(&T) -> bool,
+    ) -> T {
+        self.progress.tell(Event::Started { address: address.clone(), activity });
+        let start = self.outside.monotonic_ms();
+        let result = work.await;
+        let elapsed_ms = self.outside.monotonic_ms().saturating_sub(start);
+        let address = address.clone();
+        self.progress.tell(if failed(&result) {
+            Event::Failed { address, activity, elapsed_ms }
+        } else {
+            Event::Completed { address, activity, elapsed_ms }
+        });
+        result
+    }
+}
+
+/// The value without what must not be kept: ephemeral marks are refused before, sensitive ones stay.
+pub fn unmarked(value: &Value) -> Value {
+    value.clone().unmark_deep().0
+}

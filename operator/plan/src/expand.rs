@@ -1,0 +1,120 @@
+//! count and for_each to instances.
+//!
+//! Source: Terraform `internal/terraform/eval_count.go`, `eval_for_each.go`. A value that must be known to tell which
+//! instances exist is refused while unknown: a plan never guesses.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::{Scope, evaluate};
+use ashlar_syntax::Expr;
+use ashlar_value::{Data, Mark, Type, Value, convert};
+
+use crate::values::Expansion;
+
+const COUNT: &str = "Invalid count argument";
+const FOR_EACH: &str = "Invalid for_each argument";
+
+/// The instances of a block with these arguments.
+pub fn expand(count: Option<&Expr>, for_each: Option<&Expr>, scope: &dyn Scope) -> Result<Expansion, Diags> {
+    match (count, for_each) {
+        (Some(expr), _) => expand_count(expr, scope).map(Expansion::Count),
+        (None, Some(expr)) => expand_for_each(expr, scope).map(Expansion::ForEach),
+        (None, None) => Ok(Expansion::Single),
+    }
+}
+
+fn value_of(expr: &Expr, scope: &dyn Scope) -> Result<Value, Diags> {
+    let (value, diags) = evaluate(expr, scope);
+    if diags.has_errors() { Err(diags) } else { Ok(value) }
+}
+
+fn expand_count(expr: &Expr, scope: &dyn Scope) -> Result<i64, Diags> {
+    let fail = |detail: &str| Diags::from(Diag::error(COUNT, detail).at(expr.span));
+    let value = value_of(expr, scope)?;
+    if value.marks().contains(Mark::Ephemeral) {
+        return Err(fail("The count value is ephemeral, so it may differ between plan and apply; use a lasting value."));
+    }
+    let (value, _) = value.unmark();
+    if value.is_null() {
+        return Err(fail("The count value is null; it must be a whole number."));
+    }
+    if !value.is_known() {
+        return Err(fail(
+            "The count value depends on attributes that are not known before apply, so it cannot be told how many \
+             instances there will be. Make it depend on known values only, or apply what it depends on first.",
+        ));
+    }
+    let number = convert(&value, &Type::Number).map_err(|fault| fail(&format!("The count value is unsuitable: {}.", fault.message)))?;
+    let Some(number) = number.as_number() else {
+        return Err(fail("The count value is null; it must be a whole number."));
+    };
+    match number.to_i64() {
+        Some(count) if (0..=i64::from(i32::MAX)).contains(&count) => Ok(count),
+        Some(count) if count < 0 => Err(fail("The count value is unsuitable: it must not be negative.")),
+        _ => Err(fail("The count value is unsuitable: it must be a whole number.")),
+    }
+}
+
+fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, Value>, Diags> {
+    let fail = |summary: &'static str, detail: &str| Diags::from(Diag::error(summary, detail).at(expr.span));
+    let value = value_of(expr, scope)?;
+    if value.marks().contains(Mark::Ephemeral) {
+        return Err(fail(FOR_EACH, "The for_each value is ephemeral, so it may differ between plan and apply; use a lasting value."));
+    }
+    if value.marks().contains(Mark::Sensitive) {
+        return Err(fail(
+            FOR_EACH,
+            "The for_each value is sensitive, and its keys would be shown as part of addresses. Use keys that are not \
+             sensitive; the values may be.",
+        ));
+    }
+    let (value, _) = value.unmark();
+    if value.is_null() {
+        return Err(fail(FOR_EACH, "The for_each value is null; it must be a map, or a set of strings."));
+    }
+    let unknown = || {
+        fail(
+            FOR_EACH,
+            "The for_each value depends on attributes that are not known before apply, so it cannot be told which \
+             instances there will be. Use keys that are known, with the unknown parts in the values only.",
+        )
+    };
+    match value.data() {
+        Data::Unknown(ty, _) => match ty {
+            Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic => Err(unknown()),
+            _ => Err(fail(FOR_EACH, &unsuitable(ty))),
+        },
+        Data::Map(_, entries) | Data::Object(entries) => {
+            Ok(entries.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
+        }
+        Data::Set(element, items) => {
+            if items.is_empty() {
+                return Ok(BTreeMap::new());
+            }
+            if !value.is_wholly_known() {
+                return Err(unknown());
+            }
+            if *element != Type::String {
+                let detail = format!(
+                    "A for_each set must hold strings, since they become instance keys; this one holds {}.",
+                    element.friendly_name()
+                );
+                return Err(fail("Invalid for_each set argument", &detail));
+            }
+            let mut each = BTreeMap::new();
+            for item in items.iter() {
+                let Some(key) = item.as_str() else {
+                    return Err(fail("Invalid for_each set argument", "A for_each set must not hold null."));
+                };
+                each.insert(key.clone(), item.clone());
+            }
+            Ok(each)
+        }
+        _ => Err(fail(FOR_EACH, &unsuitable(&value.ty()))),
+    }
+}
+
+fn unsuitable(ty: &Type) -> String {
+    format!("The for_each value must be a map, or a set of strings; this is {}.", ty.friendly_name())
+}

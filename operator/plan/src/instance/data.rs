@@ -1,0 +1,149 @@
+//! Reads one data source, or puts the reading off to apply.
+//!
+//! Source: Terraform `planDataSource`, `applyDataSource` in `node_resource_abstract_instance.go`.
+
+use std::sync::Arc;
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::decode_block;
+use ashlar_port::{Activity, Provider, ReadDataRequest};
+use ashlar_state::Status;
+use ashlar_value::{Mark, Path, Value};
+
+use super::{
+    Instance, Live,
+    conditions::{self, check_postconditions},
+    refresh::deferred_fault,
+};
+use crate::{
+    model::{Action, Change, CheckStatus, Reason},
+    objchange::{mark_sensitive, planned_data_resource},
+    provider_diags::place_all,
+};
+
+/// What a data source gave.
+pub struct DataOutcome {
+    /// What was read; `None` if that is put off.
+    pub read: Option<Live>,
+    /// The reading to be done at apply.
+    pub change: Option<Change>,
+    /// What references to this instance see.
+    pub value: Value,
+    /// The result of its conditions, if it has any.
+    pub check: Option<CheckStatus>,
+    /// Warnings.
+    pub diags: Diags,
+}
+
+impl Instance<'_> {
+    /// Reads the data source now, unless its configuration is not known or `pending` says something it depends on will
+    /// change; with `must_read` (at apply) it is read in any case.
+    pub async fn read_data(&self, pending: bool, must_read: bool) -> Result<DataOutcome, Diags> {
+        let provider = self.engine.provider(&self.provider)?;
+        let mut diags = conditions::check_preconditions(self)?;
+        let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
+        let (config, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
+        diags.extend(remarks.map(|diag| diag.about(&self.address)));
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        if config.marks_deep().contains(Mark::Ephemeral) {
+            let detail = "An argument of this data source is ephemeral, but what is read is kept in state, where ephemeral \
+                          values must not be. Use a lasting value.";
+            diags.push(Diag::error("Invalid use of ephemeral value", detail).at(self.config.header).about(&self.address));
+            return Err(diags);
+        }
+        let (plain, marks) = config.clone().unmark_deep_with_paths();
+        let remarks = provider.validate_data(&self.address.resource.resource.kind, &plain).await;
+        diags.extend(place_all(remarks, &self.config.body, Some(&self.address)));
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        let known = plain.is_wholly_known();
+        if (!known || pending) && !must_read {
+            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
+            let value = mark_sensitive(&self.schema.block, planned_data_resource(&self.schema.block, &plain).mark_paths(&marks));
+            let change = self.put_off(value.clone(), reason);
+            let check = self.has_conditions().then_some(CheckStatus::Unknown);
+            return Ok(DataOutcome { read: None, change: Some(change), value, check, diags });
+        }
+        let value = self.ask_data(&*provider, &plain, &mut diags).await?;
+        let value = mark_sensitive(&self.schema.block, value.mark_paths(&marks));
+        let mut check = None;
+        if self.has_conditions() {
+            let (status, remarks) = check_postconditions(self, &value);
+            let failed = remarks.has_errors();
+            diags.extend(remarks);
+            check = Some(status);
+            if failed {
+                return Err(diags);
+            }
+        }
+        let read = Live {
+            value: value.clone(),
+            private: Arc::default(),
+            status: Status::Ready,
+            dependencies: Arc::default(),
+            create_before_destroy: false,
+            identity: None,
+        };
+        Ok(DataOutcome { read: Some(read), change: None, value, check, diags })
+    }
+
+    fn has_conditions(&self) -> bool {
+        !self.config.lifecycle.preconditions.is_empty() || !self.config.lifecycle.postconditions.is_empty()
+    }
+
+    async fn ask_data(&self, provider: &dyn Provider, config: &Value, diags: &mut Diags) -> Result<Value, Diags> {
+        let request =
+            ReadDataRequest { kind: &self.address.resource.resource.kind, config, deferral_allowed: false };
+        let answer = {
+            let _permit = self.engine.permit().await;
+            let call = provider.read_data(request);
+            self.engine.watched(&self.address, Activity::Read, call, |answer| answer.has_errors()).await
+        };
+        diags.extend(place_all(answer.diags, &self.config.body, Some(&self.address)));
+        if diags.has_errors() {
+            return Err(std::mem::take(diags));
+        }
+        let (value, deferred) = answer.value;
+        if deferred.is_some() {
+            return Err(deferred_fault(&self.address));
+        }
+        let invalid = |what: String| -> Diags {
+            let detail = format!(
+                "The provider answered the request to read {} with {what}. This is a fault of the provider; tell its developers.",
+                self.address
+            );
+            Diag::error("Provider produced invalid object", detail).about(&self.address).into()
+        };
+        let Some(value) = value else { return Err(invalid("no object at all".to_owned())) };
+        if value.is_null() {
+            return Err(invalid("null".to_owned()));
+        }
+        if !value.is_wholly_known() {
+            return Err(invalid("values that are not known".to_owned()));
+        }
+        Ok(value)
+    }
+
+    fn put_off(&self, after: Value, reason: Reason) -> Change {
+        Change {
+            address: self.address.clone(),
+            deposed: None,
+            previous_address: None,
+            provider: self.provider.clone(),
+            action: Action::Read,
+            reason: Some(reason),
+            before: Value::null(self.schema.block.ty()),
+            after,
+            replace_paths: Vec::<Path>::new(),
+            private: Arc::default(),
+            before_identity: None,
+            after_identity: None,
+            depose_as: None,
+            dependencies: Arc::default(),
+            create_before_destroy: false,
+        }
+    }
+}

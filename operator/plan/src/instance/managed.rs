@@ -1,0 +1,125 @@
+//! Plans one managed instance: read, refresh, plan, judge, record.
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_state::Object;
+use ashlar_value::Value;
+
+use super::{
+    Instance, Live,
+    change::{Settled, no_op},
+    conditions::check_postconditions,
+    refresh::refresh,
+    stored::read_stored,
+};
+use crate::{
+    model::{Action, Change, CheckStatus, Mode, Options, Reason},
+};
+
+/// What planning one managed instance gave.
+pub struct Outcome {
+    /// The stored object brought up to date, before refresh.
+    pub previous: Option<Live>,
+    /// The object after refresh, with what the configuration says of order and dependencies.
+    pub refreshed: Option<Live>,
+    /// The change; `None` when changes are not wanted (refresh only).
+    pub change: Option<Change>,
+    /// What references to this instance see.
+    pub value: Value,
+    /// The result of its conditions, if it has any.
+    pub check: Option<CheckStatus>,
+    /// Warnings.
+    pub diags: Diags,
+}
+
+impl Instance<'_> {
+    /// Plans this instance of a managed resource.
+    pub async fn plan_managed(
+        &self,
+        stored: Option<&Object>,
+        options: &Options,
+        triggered: bool,
+    ) -> Result<Outcome, Diags> {
+        let provider = self.engine.provider(&self.provider)?;
+        let provider = &*provider;
+        let mut diags = Diags::new();
+        let mut previous = None;
+        if let Some(object) = stored {
+            let (live, remarks) = read_stored(provider, &self.address, self.schema, object).await?;
+            diags.extend(remarks);
+            previous = Some(live);
+        }
+        let mut refreshed = previous.clone();
+        if let (Some(live), true) = (&previous, options.refresh) {
+            let (live, remarks) = refresh(self.engine, provider, &self.address, self.schema, live).await?;
+            diags.extend(remarks);
+            refreshed = live;
+        }
+        if let Some(live) = &mut refreshed {
+            live.create_before_destroy = self.create_before_destroy;
+            live.dependencies = merged(&live.dependencies, &self.dependencies);
+        }
+        if options.mode == Mode::RefreshOnly {
+            let value = refreshed.as_ref().map_or_else(|| Value::null(self.schema.block.ty()), |live| live.value.clone());
+            return Ok(Outcome { previous, refreshed, change: None, value, check: None, diags });
+        }
+        let force_replace = if options.replace.contains(&self.address) {
+            Some(Reason::ReplaceByRequest)
+        } else {
+            triggered.then_some(Reason::ReplaceByTriggers)
+        };
+        let settled = Settled { force_replace, planned: None };
+        let planned = self.plan_change(provider, refreshed.as_ref(), settled).await?;
+        diags.extend(planned.diags);
+        let mut change = planned.change;
+        if change.action.is_replace() && self.config.lifecycle.prevent_destroy {
+            return Err(self.prevented(diags));
+        }
+        if change.action == Action::CreateThenDelete {
+            change.depose_as = Some(self.engine.outside.deposed_key());
+        }
+        if change.action == Action::NoOp {
+            if let Some(live) = &mut refreshed {
+                // Apply will not touch it, so what the configuration says of its dependencies is recorded now.
+                live.dependencies = self.dependencies.clone();
+                live.value = change.after.clone();
+                change = Change { previous_address: change.previous_address.clone(), ..no_op(self, live) };
+            }
+        }
+        let value = change.after.clone();
+        let mut check = None;
+        if !self.config.lifecycle.postconditions.is_empty() || !self.config.lifecycle.preconditions.is_empty() {
+            let (status, remarks) = check_postconditions(self, &value);
+            let failed = remarks.has_errors();
+            diags.extend(remarks);
+            check = Some(status);
+            if failed {
+                return Err(diags);
+            }
+        }
+        Ok(Outcome { previous, refreshed, change: Some(change), value, check, diags })
+    }
+
+    /// The fault of destroying what must not be destroyed.
+    fn prevented(&self, mut diags: Diags) -> Diags {
+        let detail = format!(
+            "{} has lifecycle.prevent_destroy set, but this plan would destroy it. Change the plan by undoing what forces \
+             the destruction, or take prevent_destroy out.",
+            self.address
+        );
+        diags.push(Diag::error("Instance cannot be destroyed", detail).at(self.config.header).about(&self.address));
+        diags
+    }
+}
+
+fn merged(
+    a: &std::sync::Arc<[ashlar_addr::ConfigResource]>,
+    b: &std::sync::Arc<[ashlar_addr::ConfigResource]>,
+) -> std::sync::Arc<[ashlar_addr::ConfigResource]> {
+    if a == b || b.is_empty() {
+        return a.clone();
+    }
+    let mut all: Vec<_> = a.iter().chain(b.iter()).cloned().collect();
+    all.sort_by_cached_key(ToString::to_string);
+    all.dedup();
+    all.into()
+}

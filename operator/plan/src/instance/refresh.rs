@@ -1,0 +1,75 @@
+//! Asks the provider for an object's present state, and judges the answer.
+
+use ashlar_addr::ResourceInstance;
+use ashlar_diag::{Diag, Diags};
+use ashlar_port::{Activity, Provider, ReadRequest};
+use ashlar_value::schema::Schema;
+
+use super::Live;
+use crate::{
+    engine::Engine,
+    objchange::{mark_sensitive, non_null_write_only, normalize_null_blocks},
+    provider_diags::unplaced,
+};
+
+/// The object as it is now; `None` if it is gone. Warnings come back beside it.
+pub async fn refresh(
+    engine: &Engine<'_>,
+    provider: &dyn Provider,
+    address: &ResourceInstance,
+    schema: &Schema,
+    object: &Live,
+) -> Result<(Option<Live>, Diags), Diags> {
+    let (current, marks) = object.value.clone().unmark_deep_with_paths();
+    let request = ReadRequest {
+        kind: &address.resource.resource.kind,
+        current: &current,
+        private: &object.private,
+        identity: object.identity.as_ref(),
+        deferral_allowed: false,
+    };
+    let answer = {
+        let _permit = engine.permit().await;
+        let call = provider.read(request);
+        engine.watched(address, Activity::Refresh, call, |answer| answer.has_errors()).await
+    };
+    let diags = unplaced(answer.diags, address);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let invalid = |what: &str| -> Diags {
+        let detail = format!(
+            "The provider answered the request to read {address} with {what}. This is a fault of the provider; tell its \
+             developers."
+        );
+        Diag::error("Provider produced invalid object", detail).about(address).into()
+    };
+    if answer.value.deferred.is_some() {
+        return Err(deferred_fault(address));
+    }
+    let Some(state) = answer.value.state else { return Err(invalid("no object at all")) };
+    if state.is_null() {
+        return Ok((None, diags));
+    }
+    if !state.is_wholly_known() {
+        return Err(invalid("values that are not known"));
+    }
+    if let Some(path) = non_null_write_only(&schema.block, &state).first() {
+        return Err(invalid(&format!("a value for the write-only attribute {path}, which must never be returned")));
+    }
+    let state = normalize_null_blocks(&schema.block, &state);
+    let value = mark_sensitive(&schema.block, state.mark_paths(&marks));
+    let fresh = Live {
+        value,
+        private: answer.value.private.into(),
+        identity: answer.value.identity.or_else(|| object.identity.clone()),
+        ..object.clone()
+    };
+    Ok((Some(fresh), diags))
+}
+
+/// The fault of a provider that puts something off though it may not.
+pub fn deferred_fault(address: &ResourceInstance) -> Diags {
+    let detail = format!("The provider put off {address} although it was not allowed to. This is a fault of the provider.");
+    Diag::error("Provider deferred changes when Terraform did not allow deferrals", detail).about(address).into()
+}

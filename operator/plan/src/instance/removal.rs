@@ -1,0 +1,120 @@
+//! Plans the destruction of an object: one that no configuration wants, a deposed one, or any in a destroy run.
+
+use std::sync::Arc;
+
+use ashlar_addr::{DeposedKey, ProviderConfig, ResourceInstance};
+use ashlar_diag::{Diag, Diags};
+use ashlar_port::{PlanRequest, Provider};
+use ashlar_state::Object;
+use ashlar_value::{
+    Value,
+    schema::{ProviderSchema, Schema},
+};
+
+use super::{Live, refresh::refresh, stored::read_stored};
+use crate::{
+    engine::{Engine, unmarked},
+    model::{Action, Change, Options, Reason},
+    provider_diags::unplaced,
+};
+
+/// An object to be destroyed.
+pub struct Removal<'a> {
+    /// The walk it belongs to.
+    pub engine: &'a Engine<'a>,
+    /// Its address.
+    pub address: ResourceInstance,
+    /// Its key, if it is deposed.
+    pub deposed: Option<DeposedKey>,
+    /// Its provider's configuration.
+    pub provider: ProviderConfig,
+    /// All its provider offers.
+    pub offers: &'a ProviderSchema,
+    /// Its schema.
+    pub schema: &'a Schema,
+    /// Why it goes.
+    pub reason: Option<Reason>,
+}
+
+/// What planning a removal gave.
+pub struct Removed {
+    /// The stored object brought up to date, before refresh.
+    pub previous: Live,
+    /// The object after refresh; `None` if it is gone already.
+    pub refreshed: Option<Live>,
+    /// The change, unless it is gone already or changes are not wanted.
+    pub change: Option<Change>,
+    /// Warnings.
+    pub diags: Diags,
+}
+
+impl Removal<'_> {
+    /// Reads, refreshes and plans the destruction. With `plan` false nothing is planned (refresh only).
+    pub async fn plan(&self, stored: &Object, options: &Options, plan: bool) -> Result<Removed, Diags> {
+        let provider = self.engine.provider(&self.provider)?;
+        let (previous, mut diags) = read_stored(&*provider, &self.address, self.schema, stored).await?;
+        let mut refreshed = Some(previous.clone());
+        if options.refresh {
+            let (live, remarks) = refresh(self.engine, &*provider, &self.address, self.schema, &previous).await?;
+            diags.extend(remarks);
+            refreshed = live;
+        }
+        let change = match &refreshed {
+            Some(live) if plan => Some(self.plan_delete(&*provider, live, &mut diags).await?),
+            _ => None,
+        };
+        Ok(Removed { previous, refreshed, change, diags })
+    }
+
+    /// The change that destroys `object`. The provider is asked only if it wants to be.
+    pub async fn plan_delete(&self, provider: &dyn Provider, object: &Live, diags: &mut Diags) -> Result<Change, Diags> {
+        let null = Value::null(self.schema.block.ty());
+        let mut private = object.private.clone();
+        if self.offers.plan_destroy {
+            let prior = unmarked(&object.value);
+            let request = PlanRequest {
+                kind: &self.address.resource.resource.kind,
+                prior: &prior,
+                proposed: &null,
+                config: &null,
+                private: &object.private,
+                identity: object.identity.as_ref(),
+                deferral_allowed: false,
+            };
+            let answer = {
+                let _permit = self.engine.permit().await;
+                provider.plan(request).await
+            };
+            diags.extend(unplaced(answer.diags, &self.address));
+            if diags.has_errors() {
+                return Err(std::mem::take(diags));
+            }
+            if !answer.value.state.as_ref().is_some_and(Value::is_null) {
+                let detail = format!(
+                    "The provider was asked to plan the destruction of {} and planned an object instead. This is a fault of \
+                     the provider; tell its developers.",
+                    self.address
+                );
+                return Err(Diag::error("Provider produced invalid plan", detail).about(&self.address).into());
+            }
+            private = answer.value.private.into();
+        }
+        Ok(Change {
+            address: self.address.clone(),
+            deposed: self.deposed,
+            previous_address: None,
+            provider: self.provider.clone(),
+            action: Action::Delete,
+            reason: self.reason,
+            before: object.value.clone(),
+            after: null,
+            replace_paths: Vec::new(),
+            private: Arc::clone(&private),
+            before_identity: object.identity.clone(),
+            after_identity: None,
+            depose_as: None,
+            dependencies: object.dependencies.clone(),
+            create_before_destroy: object.create_before_destroy,
+        })
+    }
+}

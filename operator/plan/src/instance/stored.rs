@@ -1,0 +1,137 @@
+//! A stored object to a live one: brought up to the present schema, decoded, marked.
+//!
+//! The provider is asked on every read, also at equal schema versions (Terraform `upgrade_resource_state.go`): it may
+//! repair what an older release of itself wrote.
+
+use std::{borrow::Cow, sync::Arc};
+
+use ashlar_addr::ResourceInstance;
+use ashlar_diag::{Diag, Diags};
+use ashlar_port::{Provider, UpgradeRequest};
+use ashlar_state::{Object, ObjectParts, encode_object};
+use ashlar_value::{Marks, Type, Value, schema::Schema};
+
+use super::Live;
+use crate::{objchange::mark_sensitive, provider_diags::unplaced};
+
+/// The object as of now; its warnings come back beside it.
+pub async fn read_stored(
+    provider: &dyn Provider,
+    address: &ResourceInstance,
+    schema: &Schema,
+    object: &Object,
+) -> Result<(Live, Diags), Diags> {
+    let kind = &*address.resource.resource.kind;
+    if object.schema_version > schema.version {
+        let detail = format!(
+            "{address} was stored with schema version {}, but this provider knows versions up to {} only. Use the newer \
+             release of the provider that wrote it.",
+            object.schema_version, schema.version
+        );
+        return Err(Diag::error("Resource instance managed by newer provider version", detail).about(address).into());
+    }
+    let json: Cow<'_, [u8]> = if object.schema_version == schema.version {
+        strip_removed(&object.attributes, &schema.block.ty())
+    } else {
+        Cow::Borrowed(&object.attributes)
+    };
+    let request = UpgradeRequest { kind, version: object.schema_version, json: &json };
+    let answer = provider.upgrade_state(request).await;
+    let mut diags = unplaced(answer.diags, address);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let invalid = |what: &str| -> Diags {
+        let detail = format!(
+            "The provider was asked to bring the stored object {address} up to its present schema, and answered with \
+             {what}. This is a fault of the provider; tell its developers."
+        );
+        Diag::error("Invalid resource state upgrade", detail).about(address).into()
+    };
+    let Some(value) = answer.value else { return Err(invalid("no object at all")) };
+    if value.is_null() {
+        return Err(invalid("null"));
+    }
+    if !value.is_wholly_known() {
+        return Err(invalid("values that are not known"));
+    }
+    let marks: Vec<_> = object.sensitive.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
+    let identity = read_identity(provider, address, schema, object, &mut diags).await?;
+    let live = Live {
+        value: mark_sensitive(&schema.block, value.mark_paths(&marks)),
+        private: object.private.clone(),
+        status: object.status,
+        dependencies: object.dependencies.clone(),
+        create_before_destroy: object.create_before_destroy,
+        identity,
+    };
+    Ok((live, diags))
+}
+
+async fn read_identity(
+    provider: &dyn Provider,
+    address: &ResourceInstance,
+    schema: &Schema,
+    object: &Object,
+    diags: &mut Diags,
+) -> Result<Option<Value>, Diags> {
+    let (Some(stored), Some(_)) = (&object.identity, &schema.identity) else { return Ok(None) };
+    if stored.json.is_empty() {
+        return Ok(None);
+    }
+    let kind = &*address.resource.resource.kind;
+    let answer = provider.upgrade_identity(UpgradeRequest { kind, version: stored.version, json: &stored.json }).await;
+    let remarks = unplaced(answer.diags, address);
+    if remarks.has_errors() {
+        return Err(remarks);
+    }
+    diags.extend(remarks);
+    Ok(answer.value.filter(|value| !value.is_null()))
+}
+
+/// A live object as it is stored.
+pub fn to_object(live: &Live, schema: &Schema) -> Result<Arc<Object>, Diags> {
+    let parts = ObjectParts {
+        identity: live.identity.as_ref(),
+        private: live.private.clone(),
+        status: live.status,
+        dependencies: live.dependencies.to_vec(),
+        create_before_destroy: live.create_before_destroy,
+    };
+    encode_object(&live.value, schema, parts).map(Arc::new)
+}
+
+/// The JSON without attributes that the schema no longer has; as it is if there are none.
+fn strip_removed<'a>(json: &'a [u8], ty: &Type) -> Cow<'a, [u8]> {
+    let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(json) else { return Cow::Borrowed(json) };
+    if !strip(&mut value, ty) {
+        return Cow::Borrowed(json);
+    }
+    serde_json::to_vec(&value).map_or(Cow::Borrowed(json), Cow::Owned)
+}
+
+fn strip(json: &mut serde_json::Value, ty: &Type) -> bool {
+    match (json, ty) {
+        (serde_json::Value::Object(entries), Type::Object(object)) => {
+            let before = entries.len();
+            entries.retain(|name, _| object.get(name).is_some());
+            let mut changed = entries.len() != before;
+            for (name, entry) in entries.iter_mut() {
+                if let Some(attr) = object.get(name) {
+                    changed |= strip(entry, &attr.ty);
+                }
+            }
+            changed
+        }
+        (serde_json::Value::Object(entries), Type::Map(element)) => {
+            entries.values_mut().fold(false, |changed, entry| strip(entry, element) | changed)
+        }
+        (serde_json::Value::Array(items), Type::List(element) | Type::Set(element)) => {
+            items.iter_mut().fold(false, |changed, item| strip(item, element) | changed)
+        }
+        (serde_json::Value::Array(items), Type::Tuple(types)) => {
+            items.iter_mut().zip(types.iter()).fold(false, |changed, (item, ty)| strip(item, ty) | changed)
+        }
+        _ => false,
+    }
+}

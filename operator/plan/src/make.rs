@@ -1,0 +1,178 @@
+//! The whole way from inputs to a plan.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use ashlar_addr::{ConfigResource, Provider as ProviderAddr};
+use ashlar_config::Module;
+use ashlar_diag::Diags;
+use ashlar_funcs::Caps;
+use ashlar_port::{Outside, Progress, Providers};
+use ashlar_state::State;
+use ashlar_value::Value;
+use futures::future::join_all;
+
+use crate::{
+    engine::{Engine, Schemas, lock},
+    model::{Action, Change, Mode, Options, Plan, ProviderPin},
+    moves,
+    node::{Sight, build, cycle_faults},
+    order::Order,
+    outputs, removal_run, steps,
+    values::Values,
+    walk::{Found, PlanWalk},
+};
+
+/// All that a plan is made from.
+pub struct Inputs<'a> {
+    /// The configuration.
+    pub module: &'a Module,
+    /// Its files, name and text, as they were loaded.
+    pub files: Vec<(Arc<str>, Arc<str>)>,
+    /// The input variables, typed, marked and validated.
+    pub variables: BTreeMap<Arc<str>, Value>,
+    /// The state as read.
+    pub state: State,
+    /// The person's choices.
+    pub options: Options,
+    /// Where providers come from.
+    pub providers: &'a dyn Providers,
+    /// Versions and digests of the providers in use.
+    pub pins: Vec<ProviderPin>,
+    /// Files, time and randomness for functions.
+    pub caps: &'a dyn Caps,
+    /// Clock and chance.
+    pub outside: &'a dyn Outside,
+    /// Who watches.
+    pub progress: &'a dyn Progress,
+    /// When the plan is made: the value of `plantimestamp()`, RFC 3339.
+    pub timestamp: String,
+}
+
+/// A plan and what was remarked on the way. With errors the plan is marked as errored, and may be missing.
+pub struct Planned {
+    /// The plan, as far as it came.
+    pub plan: Option<Plan>,
+    /// Errors and warnings, in the order of source.
+    pub diags: Diags,
+}
+
+/// The schemas of all providers that configuration and state name.
+pub async fn fetch_schemas(module: &Module, state: &State, providers: &dyn Providers) -> Result<Schemas, Diags> {
+    let mut needed: BTreeSet<ProviderAddr> =
+        module.resources.values().map(|config| config.provider_config.provider.clone()).collect();
+    needed.extend(module.configured_providers());
+    needed.extend(state.resources.values().map(|resource| resource.provider.provider.clone()));
+    let fetched = join_all(needed.iter().map(|provider| providers.schema(provider))).await;
+    let mut diags = Diags::new();
+    let schemas = needed
+        .iter()
+        .zip(fetched)
+        .filter_map(|(provider, result)| diags.take(result).map(|schema| (provider.clone(), schema)))
+        .collect();
+    if diags.has_errors() { Err(diags) } else { Ok(schemas) }
+}
+
+/// Makes a plan.
+pub async fn plan(inputs: Inputs<'_>) -> Planned {
+    let schemas = match fetch_schemas(inputs.module, &inputs.state, inputs.providers).await {
+        Ok(schemas) => schemas,
+        Err(diags) => return Planned { plan: None, diags },
+    };
+    let mut state = inputs.state.clone();
+    let moved = moves::apply_implied(inputs.module, &mut state);
+    let graph = build(&Sight { module: inputs.module, state: &state, schemas: &schemas }, None);
+    let cycles = cycle_faults(&graph);
+    if cycles.has_errors() {
+        return Planned { plan: None, diags: cycles };
+    }
+    let order = Order::of(&graph, inputs.module);
+    let walk_options = Options { replace: inputs.options.replace.clone(), ..inputs.options.clone() };
+    let values = Values::new(inputs.module, &inputs.variables, &inputs.options.workspace, false, inputs.caps);
+    let engine = Engine::new(
+        inputs.module,
+        values,
+        &schemas,
+        inputs.providers,
+        inputs.outside,
+        inputs.progress,
+        inputs.options.parallelism,
+    );
+    let walk = PlanWalk {
+        engine: &engine,
+        graph: &graph,
+        order: &order,
+        options: &walk_options,
+        state: &state,
+        moved: &moved,
+        found: std::sync::Mutex::new(Found {
+            previous: state.clone(),
+            refreshed: state.clone(),
+            ..Found::default()
+        }),
+    };
+    walk.run().await;
+    let mut found = std::mem::take(&mut *lock(&walk.found));
+    if inputs.options.mode == Mode::Destroy && !found.diags.has_errors() {
+        removal_run::plan_removals(&engine, &mut found, inputs.options.refresh).await;
+    } else {
+        for (name, before) in &state.outputs {
+            if !inputs.module.outputs.contains_key(name) {
+                found.outputs.insert(name.clone(), outputs::removal(before));
+            }
+        }
+    }
+    engine.close().await;
+    finish(inputs, found, &graph)
+}
+
+fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::node::Node>) -> Planned {
+    let Found { previous, refreshed, mut changes, mut drift, outputs, checks, diags, .. } = found;
+    changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
+    drift.sort_by(|a, b| a.address.cmp(&b.address));
+    let errored = diags.has_errors();
+    let stored: Vec<Arc<[ConfigResource]>> = changes.iter().map(|change| stored_dependencies(change, &refreshed)).collect();
+    let steps = if errored || inputs.options.mode == Mode::RefreshOnly {
+        Vec::new()
+    } else {
+        steps::build(graph, &changes, &stored, inputs.options.mode)
+    };
+    let plan = Plan {
+        options: inputs.options,
+        config: inputs.files,
+        variables: inputs.variables,
+        previous_state: previous,
+        prior_state: refreshed,
+        changes,
+        drift,
+        outputs,
+        checks,
+        steps,
+        providers: inputs.pins,
+        timestamp: inputs.timestamp,
+        errored,
+    };
+    Planned { plan: Some(plan), diags: in_source_order(diags) }
+}
+
+/// The dependencies recorded with the object that a change starts from, or for a new one those it will have.
+fn stored_dependencies(change: &Change, state: &State) -> Arc<[ConfigResource]> {
+    let instance = state.instance(&change.address);
+    let object = match change.deposed {
+        Some(key) => instance.and_then(|instance| instance.deposed.get(&key)),
+        None => instance.and_then(|instance| instance.current.as_ref()),
+    };
+    match object {
+        Some(object) if change.action != Action::Create => object.dependencies.clone(),
+        _ => change.dependencies.clone(),
+    }
+}
+
+/// Visits end in any order; people read from top to bottom.
+fn in_source_order(diags: Diags) -> Diags {
+    let mut diags: Vec<_> = diags.into_iter().collect();
+    diags.sort_by(|a, b| (a.severity, a.subject.is_none(), a.subject, &a.address).cmp(&(b.severity, b.subject.is_none(), b.subject, &b.address)));
+    diags.into_iter().collect()
+}

@@ -1,0 +1,303 @@
+//! The plan: what will be done, why, and everything needed to do it.
+//!
+//! A plan leaves no choices to apply. It is immutable once made and self-contained: the configuration's text, the
+//! variables, the refreshed prior state, the changes with their reasons, and the steps in their order.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_addr::{ConfigResource, DeposedKey, Provider, ProviderConfig, ResourceInstance};
+use ashlar_state::State;
+use ashlar_value::{Path, Value};
+
+use crate::steps::Step;
+
+/// What a run is for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Mode {
+    /// Make the objects be as configured.
+    #[default]
+    Normal,
+    /// Remove all objects.
+    Destroy,
+    /// Take over what changed outside; change nothing.
+    RefreshOnly,
+}
+
+/// Choices of the person who plans.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Options {
+    /// What the run is for.
+    pub mode: Mode,
+    /// Read the objects before planning?
+    pub refresh: bool,
+    /// Instances to replace even without need.
+    pub replace: Vec<ResourceInstance>,
+    /// Provider calls at once.
+    pub parallelism: usize,
+    /// The value of `terraform.workspace`.
+    pub workspace: String,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: Mode::Normal,
+            refresh: true,
+            replace: Vec::new(),
+            parallelism: 10,
+            workspace: "default".to_owned(),
+        }
+    }
+}
+
+/// What happens to one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Action {
+    /// Nothing.
+    NoOp,
+    /// Made anew.
+    Create,
+    /// A data source read during apply.
+    Read,
+    /// Changed in place.
+    Update,
+    /// Destroyed, then made anew.
+    DeleteThenCreate,
+    /// Made anew beside the old one, which is destroyed last.
+    CreateThenDelete,
+    /// Destroyed.
+    Delete,
+}
+
+impl Action {
+    /// Is one object replaced by another?
+    pub fn is_replace(self) -> bool {
+        matches!(self, Action::DeleteThenCreate | Action::CreateThenDelete)
+    }
+
+    /// As in Terraform's JSON plans.
+    pub fn words(self) -> &'static [&'static str] {
+        match self {
+            Action::NoOp => &["no-op"],
+            Action::Create => &["create"],
+            Action::Read => &["read"],
+            Action::Update => &["update"],
+            Action::DeleteThenCreate => &["delete", "create"],
+            Action::CreateThenDelete => &["create", "delete"],
+            Action::Delete => &["delete"],
+        }
+    }
+}
+
+/// Why an action was chosen, where the values alone do not tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Reason {
+    /// Its creation did not complete.
+    ReplaceBecauseTainted,
+    /// The provider cannot change these arguments in place.
+    ReplaceBecauseCannotUpdate,
+    /// A person asked for it.
+    ReplaceByRequest,
+    /// An object named in `replace_triggered_by` changes.
+    ReplaceByTriggers,
+    /// The resource block is gone.
+    DeleteBecauseNoResourceConfig,
+    /// count or for_each was added or removed.
+    DeleteBecauseWrongRepetition,
+    /// The index is beyond the present count.
+    DeleteBecauseCountIndex,
+    /// The key is no longer in for_each.
+    DeleteBecauseEachKey,
+    /// The configuration is not known before apply.
+    ReadBecauseConfigUnknown,
+    /// Something it depends on changes.
+    ReadBecauseDependencyPending,
+}
+
+impl Reason {
+    /// As in Terraform's JSON plans.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Reason::ReplaceBecauseTainted => "replace_because_tainted",
+            Reason::ReplaceBecauseCannotUpdate => "replace_because_cannot_update",
+            Reason::ReplaceByRequest => "replace_by_request",
+            Reason::ReplaceByTriggers => "replace_by_triggers",
+            Reason::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
+            Reason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
+            Reason::DeleteBecauseCountIndex => "delete_because_count_index",
+            Reason::DeleteBecauseEachKey => "delete_because_each_key",
+            Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
+            Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",
+        }
+    }
+}
+
+/// The change of one object. Values carry their marks.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// The deposed object meant, if not the current one. For [`Action::CreateThenDelete`] `None`.
+    pub deposed: Option<DeposedKey>,
+    /// Where it was before it moved.
+    pub previous_address: Option<ResourceInstance>,
+    /// The provider configuration it is managed with.
+    pub provider: ProviderConfig,
+    /// What happens.
+    pub action: Action,
+    /// Why.
+    pub reason: Option<Reason>,
+    /// The object before; null if there is none.
+    pub before: Value,
+    /// The object after, as far as known; null if there is none.
+    pub after: Value,
+    /// The arguments that force a replacement.
+    pub replace_paths: Vec<Path>,
+    /// To be handed to the provider at apply.
+    pub private: Arc<[u8]>,
+    /// Identity before.
+    pub before_identity: Option<Value>,
+    /// Identity after.
+    pub after_identity: Option<Value>,
+    /// The key under which the old object waits while its replacement is made ([`Action::CreateThenDelete`]).
+    pub depose_as: Option<DeposedKey>,
+    /// What it depends on, to be recorded in state; sorted.
+    pub dependencies: Arc<[ConfigResource]>,
+    /// To be recorded in state.
+    pub create_before_destroy: bool,
+}
+
+/// The change of a root output.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OutputChange {
+    /// No-op, create, update or delete.
+    pub action: Action,
+    /// Unmarked; null if it was not there.
+    pub before: Value,
+    /// Unmarked; null if it goes.
+    pub after: Value,
+    /// Is either side sensitive?
+    pub sensitive: (bool, bool),
+}
+
+/// The result of checks on one object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckStatus {
+    /// All conditions held.
+    Pass,
+    /// A condition did not hold.
+    Fail,
+    /// A condition could not be evaluated.
+    Error,
+    /// Not known before apply.
+    Unknown,
+}
+
+impl CheckStatus {
+    /// As in state files and JSON plans.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            CheckStatus::Pass => "pass",
+            CheckStatus::Fail => "fail",
+            CheckStatus::Error => "error",
+            CheckStatus::Unknown => "unknown",
+        }
+    }
+}
+
+/// A provider that the plan was made with.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ProviderPin {
+    /// Which provider.
+    pub provider: Provider,
+    /// Its version.
+    pub version: String,
+    /// Digest of its binary, `sha256:…`.
+    pub digest: String,
+}
+
+/// A whole plan.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// The person's choices.
+    pub options: Options,
+    /// The configuration's files: name and text.
+    pub config: Vec<(Arc<str>, Arc<str>)>,
+    /// The input variables, typed and marked.
+    pub variables: BTreeMap<Arc<str>, Value>,
+    /// The state as read from storage, upgraded and moved, before refresh.
+    pub previous_state: State,
+    /// The state after refresh: what the changes start from.
+    pub prior_state: State,
+    /// One per object, no-ops included, sorted by address and deposed key.
+    pub changes: Vec<Change>,
+    /// What changed outside since the last run.
+    pub drift: Vec<Change>,
+    /// Root outputs.
+    pub outputs: BTreeMap<Arc<str>, OutputChange>,
+    /// Results of conditions by the object's address.
+    pub checks: BTreeMap<String, CheckStatus>,
+    /// What to do and in which order.
+    pub steps: Vec<Step>,
+    /// The providers it was made with.
+    pub providers: Vec<ProviderPin>,
+    /// When it was made: the value of `plantimestamp()`.
+    pub timestamp: String,
+    /// Did planning meet errors? Such a plan cannot be applied.
+    pub errored: bool,
+}
+
+impl Plan {
+    /// Would applying it do anything?
+    pub fn is_applyable(&self) -> bool {
+        if self.errored {
+            return false;
+        }
+        match self.options.mode {
+            Mode::RefreshOnly => !self.drift.is_empty() || self.has_output_changes(),
+            Mode::Normal | Mode::Destroy => self.has_changes(),
+        }
+    }
+
+    /// Does any object or output change?
+    pub fn has_changes(&self) -> bool {
+        self.changes.iter().any(|change| change.action != Action::NoOp || change.previous_address.is_some())
+            || self.has_output_changes()
+    }
+
+    fn has_output_changes(&self) -> bool {
+        self.outputs.values().any(|output| output.action != Action::NoOp)
+    }
+
+    /// The counts people read first.
+    pub fn summary(&self) -> Summary {
+        let mut summary = Summary { drift: self.drift.len(), ..Summary::default() };
+        for change in &self.changes {
+            summary.moves += usize::from(change.previous_address.is_some());
+            match change.action {
+                Action::NoOp => {}
+                Action::Create => summary.creates += 1,
+                Action::Read => summary.reads += 1,
+                Action::Update => summary.updates += 1,
+                Action::Delete => summary.deletes += 1,
+                Action::DeleteThenCreate | Action::CreateThenDelete => summary.replaces += 1,
+            }
+        }
+        summary.outputs = self.outputs.values().filter(|output| output.action != Action::NoOp).count();
+        summary
+    }
+}
+
+/// Counts of a plan. A replacement is counted as such alone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the count of what it names")]
+pub struct Summary {
+    pub creates: usize,
+    pub updates: usize,
+    pub deletes: usize,
+    pub replaces: usize,
+    pub reads: usize,
+    pub moves: usize,
+    pub outputs: usize,
+    pub drift: usize,
+}

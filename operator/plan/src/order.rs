@@ -1,0 +1,94 @@
+//! What follows from the graph for each resource: what it depends on, and whether its replacement must come first.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
+
+use ashlar_addr::ConfigResource;
+use ashlar_config::Module;
+use ashlar_graph::Graph;
+
+use crate::node::Node;
+
+/// Facts about resources that the whole graph decides.
+pub struct Order {
+    dependencies: HashMap<ConfigResource, Arc<[ConfigResource]>>,
+    created_first: BTreeSet<ConfigResource>,
+}
+
+impl Order {
+    /// Reads them off an acyclic graph.
+    pub fn of(graph: &Graph<Node>, module: &Module) -> Self {
+        let order = graph.order().unwrap_or_default();
+        Self { dependencies: dependencies(graph, &order), created_first: created_first(graph, &order, module) }
+    }
+
+    /// All resources that this one depends on, transitively, sorted by their printed form: what state records.
+    pub fn dependencies(&self, resource: &ConfigResource) -> Arc<[ConfigResource]> {
+        self.dependencies.get(resource).cloned().unwrap_or_default()
+    }
+
+    /// Does its replacement come before its destruction? Its own wish, or that of anything that depends on it: a resource
+    /// that waits for its dependents' old objects to go could otherwise never be destroyed in order (Terraform
+    /// `transform_destroy_cbd.go`).
+    pub fn is_created_first(&self, resource: &ConfigResource) -> bool {
+        self.created_first.contains(resource)
+    }
+}
+
+/// Works on small ids that are ordered as the printed addresses are, so that merging is cheap and the result sorted.
+fn dependencies(graph: &Graph<Node>, order: &[Node]) -> HashMap<ConfigResource, Arc<[ConfigResource]>> {
+    let mut resources: Vec<(String, &ConfigResource)> = order
+        .iter()
+        .filter_map(|node| match node {
+            Node::Resource(resource) => Some((resource.to_string(), resource)),
+            _ => None,
+        })
+        .collect();
+    resources.sort();
+    let ids: HashMap<&ConfigResource, u32> =
+        resources.iter().zip(0..).map(|((_, resource), id)| (*resource, id)).collect();
+    let mut reached: HashMap<&Node, Arc<[u32]>> = HashMap::new();
+    let mut found = HashMap::new();
+    for node in order {
+        let mut all: Vec<u32> = Vec::new();
+        for dependency in graph.dependencies(node) {
+            if let Some(further) = reached.get(dependency) {
+                all.extend_from_slice(further);
+            }
+            if let Node::Resource(resource) = dependency {
+                all.extend(ids.get(resource));
+            }
+        }
+        all.sort_unstable();
+        all.dedup();
+        if let Node::Resource(resource) = node {
+            let names = all.iter().filter_map(|id| resources.get(*id as usize)).map(|(_, name)| (*name).clone());
+            found.insert(resource.clone(), names.collect());
+        }
+        reached.insert(node, all.into());
+    }
+    found
+}
+
+fn created_first(graph: &Graph<Node>, order: &[Node], module: &Module) -> BTreeSet<ConfigResource> {
+    let mut forced: BTreeSet<&Node> = BTreeSet::new();
+    let mut found = BTreeSet::new();
+    for node in order.iter().rev() {
+        let own = match node {
+            Node::Resource(resource) => module
+                .resources
+                .get(&resource.resource)
+                .is_some_and(|config| config.lifecycle.create_before_destroy == Some(true)),
+            _ => false,
+        };
+        if own || graph.dependents(node).any(|dependent| forced.contains(dependent)) {
+            forced.insert(node);
+            if let Node::Resource(resource) = node {
+                found.insert(resource.clone());
+            }
+        }
+    }
+    found
+}

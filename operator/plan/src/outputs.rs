@@ -1,0 +1,102 @@
+//! Root outputs: evaluated, judged, compared with what state holds.
+//!
+//! Source: Terraform `internal/terraform/node_output.go`.
+
+use std::sync::Arc;
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::evaluate;
+use ashlar_state::OutputState;
+use ashlar_value::{Data, Mark, Type, Value, ops};
+
+use crate::{
+    engine::{Engine, lock},
+    instance::conditions,
+    model::{Action, CheckStatus, Mode, OutputChange},
+    walk::PlanWalk,
+};
+
+/// Plans one output.
+pub(crate) fn visit(walk: &PlanWalk<'_>, name: &Arc<str>) -> Result<Diags, Diags> {
+    let checked = walk.options.mode != Mode::RefreshOnly;
+    let evaluated = evaluate_output(walk.engine, name, checked)?;
+    let mut found = lock(&walk.found);
+    if let Some(check) = evaluated.check {
+        found.checks.insert(format!("output.{name}"), check);
+    }
+    let change = compare(walk.state.outputs.get(name), evaluated.value, evaluated.sensitive);
+    found.outputs.insert(name.clone(), change);
+    Ok(evaluated.diags)
+}
+
+/// An output's value, fit to be kept.
+pub struct Evaluated {
+    /// Unmarked.
+    pub value: Value,
+    /// Was it declared sensitive?
+    pub sensitive: bool,
+    /// The result of its preconditions, if it has any.
+    pub check: Option<CheckStatus>,
+    /// Warnings.
+    pub diags: Diags,
+}
+
+/// Evaluates an output; used while planning and again while applying.
+pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> Result<Evaluated, Diags> {
+    let Some(output) = engine.module.outputs.get(name) else {
+        let detail = format!("There is no output named {name:?}.");
+        return Err(Diag::error("Reference to undeclared output value", detail).into());
+    };
+    let scope = engine.values.scope();
+    let mut diags = Diags::new();
+    let mut check = None;
+    if checked && !output.preconditions.is_empty() {
+        let (status, remarks) = conditions::check(&output.preconditions, &scope, "Module output value precondition failed");
+        diags.extend(remarks);
+        check = Some(status);
+        if diags.has_errors() {
+            return Err(diags);
+        }
+    }
+    let (value, remarks) = evaluate(&output.value, &scope);
+    diags.extend(remarks);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let marks = value.marks_deep();
+    if marks.contains(Mark::Sensitive) && !output.sensitive {
+        let detail = "The value of this output holds sensitive values, and outputs are shown. Set sensitive = true in the \
+                      output block to confirm that it is meant, or use nonsensitive() on what is not secret.";
+        diags.push(Diag::error("Output refers to sensitive values", detail).at(output.header));
+        return Err(diags);
+    }
+    if marks.contains(Mark::Ephemeral) {
+        let detail = "The value of this output is ephemeral, but outputs of the root module are kept in state. Use a lasting value.";
+        diags.push(Diag::error("Ephemeral value not allowed", detail).at(output.value.span));
+        return Err(diags);
+    }
+    Ok(Evaluated { value: value.unmark_deep().0, sensitive: output.sensitive, check, diags })
+}
+
+fn compare(before: Option<&OutputState>, after: Value, sensitive: bool) -> OutputChange {
+    let was_sensitive = before.is_some_and(|before| before.sensitive);
+    let action = match before {
+        None => Action::Create,
+        Some(before) => {
+            let same = after.is_wholly_known() && matches!(ops::equal(&before.value, &after).data(), Data::Bool(true));
+            if same && was_sensitive == sensitive { Action::NoOp } else { Action::Update }
+        }
+    };
+    let before = before.map_or_else(|| Value::null(Type::Dynamic), |before| before.value.clone());
+    OutputChange { action, before, after, sensitive: (was_sensitive, sensitive) }
+}
+
+/// The change of an output that is no longer configured, or goes with everything else.
+pub fn removal(before: &OutputState) -> OutputChange {
+    OutputChange {
+        action: Action::Delete,
+        before: before.value.clone(),
+        after: Value::null(Type::Dynamic),
+        sensitive: (before.sensitive, before.sensitive),
+    }
+}
