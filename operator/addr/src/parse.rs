@@ -17,13 +17,21 @@ pub struct ParseError {
 
 impl ParseError {
     pub(crate) fn new(text: &str, at: usize, wanted: &'static str) -> Self {
-        Self { text: text.to_owned(), at, wanted }
+        Self {
+            text: text.to_owned(),
+            at,
+            wanted,
+        }
     }
 }
 
 impl fmt::Display for ParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not a valid address (at byte {}): {}", self.text, self.at, self.wanted)
+        write!(
+            f,
+            "{:?} is not a valid address (at byte {}): {}",
+            self.text, self.at, self.wanted
+        )
     }
 }
 
@@ -50,7 +58,11 @@ impl<'a> Reader<'a> {
 
     /// The result, if the text is used up.
     pub(crate) fn finish<T>(&self, result: T) -> Result<T, ParseError> {
-        if self.rest().is_empty() { Ok(result) } else { self.fail("nothing should follow here") }
+        if self.rest().is_empty() {
+            Ok(result)
+        } else {
+            self.fail("nothing should follow here")
+        }
     }
 
     fn eat(&mut self, word: &str) -> bool {
@@ -63,7 +75,9 @@ impl<'a> Reader<'a> {
 
     fn name(&mut self) -> Result<Arc<str>, ParseError> {
         let rest = self.rest();
-        let end = rest.find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-'))).unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '-')))
+            .unwrap_or(rest.len());
         match rest[..end].chars().next() {
             Some(first) if first.is_alphabetic() || first == '_' => {
                 self.at += end;
@@ -74,20 +88,34 @@ impl<'a> Reader<'a> {
     }
 
     fn dot(&mut self) -> Result<(), ParseError> {
-        if self.eat(".") { Ok(()) } else { self.fail("a dot should stand here") }
+        if self.eat(".") {
+            Ok(())
+        } else {
+            self.fail("a dot should stand here")
+        }
     }
 
     pub(crate) fn key(&mut self) -> Result<InstanceKey, ParseError> {
         if !self.eat("[") {
             return Ok(InstanceKey::None);
         }
-        let key = if self.eat("\"") { InstanceKey::String(self.quoted()?.into()) } else { InstanceKey::Int(self.int()?) };
-        if self.eat("]") { Ok(key) } else { self.fail("the closing bracket is missing") }
+        let key = if self.eat("\"") {
+            InstanceKey::String(self.quoted()?.into())
+        } else {
+            InstanceKey::Int(self.int()?)
+        };
+        if self.eat("]") {
+            Ok(key)
+        } else {
+            self.fail("the closing bracket is missing")
+        }
     }
 
     fn int(&mut self) -> Result<i64, ParseError> {
         let rest = self.rest();
-        let end = rest.find(|c: char| !c.is_ascii_digit() && c != '-').unwrap_or(rest.len());
+        let end = rest
+            .find(|c: char| !c.is_ascii_digit() && c != '-')
+            .unwrap_or(rest.len());
         match rest[..end].parse() {
             Ok(value) => {
                 self.at += end;
@@ -100,7 +128,9 @@ impl<'a> Reader<'a> {
     fn quoted(&mut self) -> Result<String, ParseError> {
         let mut out = String::new();
         loop {
-            let Some(c) = self.rest().chars().next() else { return self.fail("the closing quote is missing") };
+            let Some(c) = self.rest().chars().next() else {
+                return self.fail("the closing quote is missing");
+            };
             self.at += c.len_utf8();
             match c {
                 '"' => return Ok(out),
@@ -109,14 +139,18 @@ impl<'a> Reader<'a> {
                     self.at += 1;
                     out.push(c);
                 }
-                '$' | '%' if self.rest().starts_with('{') => return self.fail("an instance key is plain text"),
+                '$' | '%' if self.rest().starts_with('{') => {
+                    return self.fail("an instance key is plain text");
+                }
                 c => out.push(c),
             }
         }
     }
 
     fn escape(&mut self) -> Result<char, ParseError> {
-        let Some(c) = self.rest().chars().next() else { return self.fail("the closing quote is missing") };
+        let Some(c) = self.rest().chars().next() else {
+            return self.fail("the closing quote is missing");
+        };
         let length = match c {
             'n' | 'r' | 't' | '"' | '\\' => 0,
             'u' => 4,
@@ -133,7 +167,10 @@ impl<'a> Reader<'a> {
             });
         }
         let digits = self.rest().get(..length);
-        match digits.and_then(|digits| u32::from_str_radix(digits, 16).ok()).and_then(char::from_u32) {
+        match digits
+            .and_then(|digits| u32::from_str_radix(digits, 16).ok())
+            .and_then(char::from_u32)
+        {
             Some(c) => {
                 self.at += length;
                 Ok(c)
@@ -178,7 +215,11 @@ impl<'a> Reader<'a> {
         };
         let kind = self.name()?;
         self.dot()?;
-        Ok(Resource { mode, kind, name: self.name()? })
+        Ok(Resource {
+            mode,
+            kind,
+            name: self.name()?,
+        })
     }
 
     pub(crate) fn provider_config(&mut self, module: Module) -> Result<ProviderConfig, ParseError> {
@@ -186,13 +227,19 @@ impl<'a> Reader<'a> {
             return self.fail("provider[\"…\"] should stand here");
         }
         let at = self.at;
-        let provider: Provider =
-            self.quoted()?.parse().map_err(|_| ParseError::new(self.text, at, "a provider source should stand here"))?;
+        let provider: Provider = self
+            .quoted()?
+            .parse()
+            .map_err(|_| ParseError::new(self.text, at, "a provider source should stand here"))?;
         if !self.eat("]") {
             return self.fail("the closing bracket is missing");
         }
         let alias = if self.eat(".") { Some(self.name()?) } else { None };
-        Ok(ProviderConfig { module, provider, alias })
+        Ok(ProviderConfig {
+            module,
+            provider,
+            alias,
+        })
     }
 }
 
@@ -218,14 +265,27 @@ mod tests {
             "a.b[\"\u{e4}\"]",
         ]);
         check::<ModuleInstance>(&["", "module.a", "module.a[1].module.b[\"k\"]"]);
-        check::<ProviderConfig>(&["provider[\"h.example/n/t\"]", "module.a.module.b.provider[\"h.example/n/t\"].west"]);
+        check::<ProviderConfig>(&[
+            "provider[\"h.example/n/t\"]",
+            "module.a.module.b.provider[\"h.example/n/t\"].west",
+        ]);
         check::<ConfigResource>(&["module.a.data.t.n"]);
         check::<DeposedKey>(&["00ff12ab"]);
     }
 
     #[test]
     fn what_is_no_address_is_refused() {
-        for text in ["", "a", "a.b.c", "a.b[", "a.b[x]", "a.b[\"x]", "module.a", "a.b[\"${x}\"]", "a.b[\"\\u12\u{e4}\"]"] {
+        for text in [
+            "",
+            "a",
+            "a.b.c",
+            "a.b[",
+            "a.b[x]",
+            "a.b[\"x]",
+            "module.a",
+            "a.b[\"${x}\"]",
+            "a.b[\"\\u12\u{e4}\"]",
+        ] {
             assert!(text.parse::<ResourceInstance>().is_err(), "{text}");
         }
         assert!("a.b[0]".parse::<ConfigResource>().is_err());

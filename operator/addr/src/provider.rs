@@ -27,12 +27,20 @@ impl Provider {
         if name == "terraform" {
             return Self::builtin();
         }
-        Self { host: Self::DEFAULT_HOST.into(), namespace: "hashicorp".into(), name: name.into() }
+        Self {
+            host: Self::DEFAULT_HOST.into(),
+            namespace: "hashicorp".into(),
+            name: name.into(),
+        }
     }
 
     /// The provider that lives in the engine: `terraform_data` and kin.
     pub fn builtin() -> Self {
-        Self { host: "terraform.io".into(), namespace: "builtin".into(), name: "terraform".into() }
+        Self {
+            host: "terraform.io".into(),
+            namespace: "builtin".into(),
+            name: "terraform".into(),
+        }
     }
 
     /// Is it the one that lives in the engine?
@@ -66,7 +74,13 @@ impl std::str::FromStr for Provider {
             [name] => (Self::DEFAULT_HOST, "hashicorp", *name),
             [namespace, name] => (Self::DEFAULT_HOST, *namespace, *name),
             [host, namespace, name] => (*host, *namespace, *name),
-            _ => return Err(ParseError::new(text, 0, "a provider source is [HOST/][NAMESPACE/]TYPE")),
+            _ => {
+                return Err(ParseError::new(
+                    text,
+                    0,
+                    "a provider source is [HOST/][NAMESPACE/]TYPE",
+                ));
+            }
         };
         let valid_part = |part: &str| {
             !part.is_empty()
@@ -77,10 +91,16 @@ impl std::str::FromStr for Provider {
         };
         let valid_host = !host.is_empty()
             && !host.contains("..")
-            && host.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | ':'))
+            && host
+                .chars()
+                .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | ':'))
             && (parts.len() < 3 || host.contains('.') || host.contains(':') || host == "localhost");
         if !valid_part(namespace) || !valid_part(name) || !valid_host {
-            return Err(ParseError::new(text, 0, "a provider source is [HOST/][NAMESPACE/]TYPE"));
+            return Err(ParseError::new(
+                text,
+                0,
+                "a provider source is [HOST/][NAMESPACE/]TYPE",
+            ));
         }
         Ok(Self {
             host: host.to_lowercase().into(),

@@ -43,7 +43,11 @@ pub struct Resource {
 impl Resource {
     /// A resource within its module.
     pub fn new(mode: Mode, kind: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> Self {
-        Self { mode, kind: kind.into(), name: name.into() }
+        Self {
+            mode,
+            kind: kind.into(),
+            name: name.into(),
+        }
     }
 
     /// The local provider name that the type implies: what stands before the first `_`.
@@ -53,12 +57,18 @@ impl Resource {
 
     /// As a resource of a module instance.
     pub fn within(&self, module: ModuleInstance) -> AbsResource {
-        AbsResource { module, resource: self.clone() }
+        AbsResource {
+            module,
+            resource: self.clone(),
+        }
     }
 
     /// As a resource of a module in the configuration.
     pub fn within_config(&self, module: Module) -> ConfigResource {
-        ConfigResource { module, resource: self.clone() }
+        ConfigResource {
+            module,
+            resource: self.clone(),
+        }
     }
 }
 
@@ -96,7 +106,14 @@ impl std::str::FromStr for ConfigResource {
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
         let instance: ResourceInstance = text.parse()?;
-        if instance.key != InstanceKey::None || instance.resource.module.0.iter().any(|(_, key)| *key != InstanceKey::None) {
+        if instance.key != InstanceKey::None
+            || instance
+                .resource
+                .module
+                .0
+                .iter()
+                .any(|(_, key)| *key != InstanceKey::None)
+        {
             return Err(ParseError::new(text, 0, "instance keys are not allowed here"));
         }
         Ok(instance.resource.config())
@@ -115,12 +132,18 @@ pub struct AbsResource {
 impl AbsResource {
     /// One instance of it.
     pub fn instance(&self, key: InstanceKey) -> ResourceInstance {
-        ResourceInstance { resource: self.clone(), key }
+        ResourceInstance {
+            resource: self.clone(),
+            key,
+        }
     }
 
     /// The resource in the configuration.
     pub fn config(&self) -> ConfigResource {
-        ConfigResource { module: self.module.config(), resource: self.resource.clone() }
+        ConfigResource {
+            module: self.module.config(),
+            resource: self.resource.clone(),
+        }
     }
 }
 
@@ -156,7 +179,10 @@ impl std::str::FromStr for ResourceInstance {
         let module = reader.module_instance_prefix()?;
         let resource = reader.resource()?;
         let key = reader.key()?;
-        reader.finish(ResourceInstance { resource: resource.within(module), key })
+        reader.finish(ResourceInstance {
+            resource: resource.within(module),
+            key,
+        })
     }
 }
 
@@ -174,10 +200,17 @@ impl std::str::FromStr for DeposedKey {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let plain = text.len() == 8 && text.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        let plain = text.len() == 8
+            && text
+                .bytes()
+                .all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
         match u32::from_str_radix(text, 16) {
             Ok(key) if plain => Ok(Self(key)),
-            _ => Err(ParseError::new(text, 0, "a deposed key is eight lower-case hex digits")),
+            _ => Err(ParseError::new(
+                text,
+                0,
+                "a deposed key is eight lower-case hex digits",
+            )),
         }
     }
 }

@@ -123,10 +123,12 @@ impl FromStr for Version {
     type Err = VersionError;
 
     fn from_str(text: &str) -> Result<Self, VersionError> {
-        parse_version(text).map(|(version, _)| version).ok_or_else(|| VersionError {
-            text: text.to_owned(),
-            wanted: "a version is numbers with dots between them, such as 1.2.3 or 1.2.3-beta1",
-        })
+        parse_version(text)
+            .map(|(version, _)| version)
+            .ok_or_else(|| VersionError {
+                text: text.to_owned(),
+                wanted: "a version is numbers with dots between them, such as 1.2.3 or 1.2.3-beta1",
+            })
     }
 }
 
@@ -142,7 +144,10 @@ fn parse_version(text: &str) -> Option<(Version, usize)> {
     let pre_text = pre.strip_prefix('-').unwrap_or(pre);
     let valid = |extra: &str| {
         extra.split('.').all(|part| {
-            !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '~')
+            !part.is_empty()
+                && part
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '~')
         })
     };
     if (!pre.is_empty() && !valid(pre_text)) || build.is_some_and(|build| !valid(build)) {
@@ -232,9 +237,13 @@ impl Constraints {
 
     /// May a provider of this version be used? A prerelease only if `=` names it; `~> 1` means below 2.
     pub fn allow_provider(&self, version: &Version) -> bool {
-        let named = |constraint: &Constraint| constraint.operator == Operator::Equal && constraint.bound == *version;
+        let named =
+            |constraint: &Constraint| constraint.operator == Operator::Equal && constraint.bound == *version;
         (!version.is_prerelease() || self.0.iter().any(named))
-            && self.0.iter().all(|constraint| constraint.holds_for_provider(version))
+            && self
+                .0
+                .iter()
+                .all(|constraint| constraint.holds_for_provider(version))
     }
 
     /// May a module or a Terraform of this version be used? A prerelease only beside conditions that hold a prerelease
@@ -256,7 +265,12 @@ impl Constraint {
             Operator::AtMost => order.is_le(),
             Operator::Pessimistic => {
                 let kept = if self.written >= 3 { 2 } else { 1 };
-                order.is_ge() && version.numbers.iter().take(kept).eq(self.bound.numbers.iter().take(kept))
+                order.is_ge()
+                    && version
+                        .numbers
+                        .iter()
+                        .take(kept)
+                        .eq(self.bound.numbers.iter().take(kept))
             }
         }
     }
@@ -280,7 +294,11 @@ impl Constraint {
                 comparable
                     && (version.is_prerelease() || !self.bound.is_prerelease())
                     && order.is_ge()
-                    && version.numbers.iter().take(kept).eq(self.bound.numbers.iter().take(kept))
+                    && version
+                        .numbers
+                        .iter()
+                        .take(kept)
+                        .eq(self.bound.numbers.iter().take(kept))
             }
         }
     }
@@ -297,7 +315,13 @@ impl fmt::Display for Constraints {
                 write!(f, "{} ", constraint.operator.text())?;
             }
             if constraint.bound.pre.is_empty() && constraint.bound.build.is_empty() {
-                for (at, number) in constraint.bound.numbers.iter().take(constraint.written).enumerate() {
+                for (at, number) in constraint
+                    .bound
+                    .numbers
+                    .iter()
+                    .take(constraint.written)
+                    .enumerate()
+                {
                     write!(f, "{}{number}", if at > 0 { "." } else { "" })?;
                 }
             } else {
@@ -320,12 +344,19 @@ impl FromStr for Constraints {
                 .find_map(|(sign, operator)| Some((*operator, part.strip_prefix(sign)?)))
                 .unwrap_or((Operator::Equal, part));
             let (bound, written) = parse_version(rest.trim_start())?;
-            Some(Constraint { operator, bound, written })
+            Some(Constraint {
+                operator,
+                bound,
+                written,
+            })
         });
-        constraints.collect::<Option<Vec<_>>>().map(Self).ok_or_else(|| VersionError {
-            text: text.to_owned(),
-            wanted: "a constraint is one of = != > >= < <= ~> and a version, with commas between several",
-        })
+        constraints
+            .collect::<Option<Vec<_>>>()
+            .map(Self)
+            .ok_or_else(|| VersionError {
+                text: text.to_owned(),
+                wanted: "a constraint is one of = != > >= < <= ~> and a version, with commas between several",
+            })
     }
 }
 
@@ -347,7 +378,11 @@ mod tests {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        assert_eq!(allowed(&|v| parsed.allow_provider(v)), providers, "providers: {constraints}");
+        assert_eq!(
+            allowed(&|v| parsed.allow_provider(v)),
+            providers,
+            "providers: {constraints}"
+        );
         assert_eq!(allowed(&|v| parsed.allow(v)), others, "others: {constraints}");
     }
 
@@ -356,14 +391,24 @@ mod tests {
         let all = "0.9.0 1.0.0 1.2.0 1.2.3 1.3.0 2.0.0";
         check("1.2.3", all, "1.2.3", "1.2.3");
         check("= 1.2", all, "1.2.0", "1.2.0");
-        check("!= 1.2.3", all, "0.9.0 1.0.0 1.2.0 1.3.0 2.0.0", "0.9.0 1.0.0 1.2.0 1.3.0 2.0.0");
+        check(
+            "!= 1.2.3",
+            all,
+            "0.9.0 1.0.0 1.2.0 1.3.0 2.0.0",
+            "0.9.0 1.0.0 1.2.0 1.3.0 2.0.0",
+        );
         check("> 1.2.3", all, "1.3.0 2.0.0", "1.3.0 2.0.0");
         check(">=1.2.3, <2", all, "1.2.3 1.3.0", "1.2.3 1.3.0");
         check("<= 1.0.0", all, "0.9.0 1.0.0", "0.9.0 1.0.0");
         check("~> 1.2", all, "1.2.0 1.2.3 1.3.0", "1.2.0 1.2.3 1.3.0");
         check("~> 1.2.0", all, "1.2.0 1.2.3", "1.2.0 1.2.3");
         // The two libraries part ways here.
-        check("~> 1", all, "1.0.0 1.2.0 1.2.3 1.3.0", "1.0.0 1.2.0 1.2.3 1.3.0 2.0.0");
+        check(
+            "~> 1",
+            all,
+            "1.0.0 1.2.0 1.2.3 1.3.0",
+            "1.0.0 1.2.0 1.2.3 1.3.0 2.0.0",
+        );
     }
 
     #[test]
@@ -371,14 +416,28 @@ mod tests {
         let all = "1.0.0-beta1 1.0.0-beta2 1.0.0 1.1.0-rc.1 1.1.0";
         check(">= 0.1", all, "1.0.0 1.1.0", "1.0.0 1.1.0");
         check("1.0.0-beta1", all, "1.0.0-beta1", "1.0.0-beta1");
-        check(">= 1.0.0-beta1", all, "1.0.0 1.1.0", "1.0.0-beta1 1.0.0-beta2 1.0.0 1.1.0");
+        check(
+            ">= 1.0.0-beta1",
+            all,
+            "1.0.0 1.1.0",
+            "1.0.0-beta1 1.0.0-beta2 1.0.0 1.1.0",
+        );
         check("~> 1.0.0-beta1", all, "1.0.0", "1.0.0-beta1 1.0.0-beta2");
         check("= 1.0.0-beta1, >= 0.1", all, "1.0.0-beta1", "");
     }
 
     #[test]
     fn order() {
-        let texts = ["1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta.2", "1.0.0-beta.11", "1.0.0", "1.0.1", "1.10.0"];
+        let texts = [
+            "1.0.0-alpha",
+            "1.0.0-alpha.1",
+            "1.0.0-alpha.beta",
+            "1.0.0-beta.2",
+            "1.0.0-beta.11",
+            "1.0.0",
+            "1.0.1",
+            "1.10.0",
+        ];
         let mut sorted: Vec<Version> = texts.iter().rev().map(|text| version(text)).collect();
         sorted.sort();
         assert_eq!(sorted.iter().map(ToString::to_string).collect::<Vec<_>>(), texts);
@@ -386,12 +445,26 @@ mod tests {
 
     #[test]
     fn written_forms() {
-        for (text, shown) in [("v1.2", "1.2.0"), ("1.2.3.4", "1.2.3.4"), ("1.2.3beta", "1.2.3-beta"), ("1.2.3+x.1", "1.2.3+x.1")] {
+        for (text, shown) in [
+            ("v1.2", "1.2.0"),
+            ("1.2.3.4", "1.2.3.4"),
+            ("1.2.3beta", "1.2.3-beta"),
+            ("1.2.3+x.1", "1.2.3+x.1"),
+        ] {
             assert_eq!(version(text).to_string(), shown);
         }
         let shown = |text: &str| text.parse::<Constraints>().unwrap().to_string();
         assert_eq!(shown(">=1.2,<  2, =3"), ">= 1.2, < 2, 3");
-        for bad in ["", "x", "1.", "1..2", "1.2.3-", "1.2.3-a..b", "99999999999999999999", "-1"] {
+        for bad in [
+            "",
+            "x",
+            "1.",
+            "1..2",
+            "1.2.3-",
+            "1.2.3-a..b",
+            "99999999999999999999",
+            "-1",
+        ] {
             assert!(bad.parse::<Version>().is_err(), "{bad}");
         }
         for bad in ["", ">= 1,", "=> 1", "~ 1", ">= 1 < 2"] {

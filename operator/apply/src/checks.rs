@@ -12,7 +12,9 @@ pub fn check_results(checks: &BTreeMap<String, CheckStatus>) -> Option<Json> {
     let mut groups: BTreeMap<(&str, String), Vec<(&String, CheckStatus)>> = BTreeMap::new();
     for (address, status) in checks {
         let key = match address.parse::<ResourceInstance>() {
-            Ok(instance) if !address.starts_with("output.") => ("resource", instance.resource.config().to_string()),
+            Ok(instance) if !address.starts_with("output.") => {
+                ("resource", instance.resource.config().to_string())
+            }
             _ => ("output", address.clone()),
         };
         groups.entry(key).or_default().push((address, *status));
@@ -21,9 +23,14 @@ pub fn check_results(checks: &BTreeMap<String, CheckStatus>) -> Option<Json> {
         return None;
     }
     let results = groups.into_iter().map(|((kind, config), objects)| {
-        let worst = objects.iter().map(|(_, status)| *status).max_by_key(|status| rank(*status));
-        let list: Vec<Json> =
-            objects.iter().map(|(address, status)| json!({ "object_addr": address, "status": status.as_str() })).collect();
+        let worst = objects
+            .iter()
+            .map(|(_, status)| *status)
+            .max_by_key(|status| rank(*status));
+        let list: Vec<Json> = objects
+            .iter()
+            .map(|(address, status)| json!({ "object_addr": address, "status": status.as_str() }))
+            .collect();
         json!({
             "object_kind": kind,
             "config_addr": config,

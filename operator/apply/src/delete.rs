@@ -23,7 +23,9 @@ use crate::run::Run;
 impl Run<'_> {
     /// Runs the step that destroys the object of a change.
     pub(crate) async fn delete(&self, at: usize) -> Result<Diags, Diags> {
-        let Some(change) = self.plan.changes.get(at) else { return Ok(Diags::new()) };
+        let Some(change) = self.plan.changes.get(at) else {
+            return Ok(Diags::new());
+        };
         let deposed = match change.action {
             Action::CreateThenDelete => change.depose_as,
             _ => change.deposed,
@@ -32,14 +34,18 @@ impl Run<'_> {
             // Gone already: there is nothing left to destroy.
             return Ok(Diags::new());
         };
-        let schema = self.engine.resource_schema(&change.provider.provider, &change.address.resource.resource)?;
+        let schema = self
+            .engine
+            .resource_schema(&change.provider.provider, &change.address.resource.resource)?;
         let provider = self.engine.provider(&change.provider)?;
         let live = self.live_of(change, &object, schema)?;
         let mut diags = Diags::new();
         let mut private = change.private.clone();
         if change.action.is_replace() {
             // What was planned belongs to the new object; the old one's destruction is planned by itself.
-            let Some(offers) = self.engine.schemas.get(&change.provider.provider) else { return Ok(diags) };
+            let Some(offers) = self.engine.schemas.get(&change.provider.provider) else {
+                return Ok(diags);
+            };
             let removal = Removal {
                 engine: &self.engine,
                 address: change.address.clone(),
@@ -63,9 +69,25 @@ impl Run<'_> {
         };
         let answer = self.ask(&*provider, change, Activity::Delete, request).await?;
         diags.extend(unplaced(answer.diags, &change.address));
-        let kept = self.judge_deleted(change, schema, &live, &object, answer.value.state, &answer.value.private, &mut diags)?;
+        let kept = self.judge_deleted(
+            change,
+            schema,
+            &live,
+            &object,
+            answer.value.state,
+            &answer.value.private,
+            &mut diags,
+        )?;
         let gone = kept.is_none();
-        self.keeper.outcome(&change.address, deposed, &change.provider, kept, provider.has_effects()).await?;
+        self.keeper
+            .outcome(
+                &change.address,
+                deposed,
+                &change.provider,
+                kept,
+                provider.has_effects(),
+            )
+            .await?;
         if gone {
             lock(&self.counts).destroyed += 1;
         }
@@ -88,7 +110,11 @@ impl Run<'_> {
             None => None,
         };
         Ok(Live {
-            value: if change.before.is_null() { ashlar_state::decode_object(object, schema)? } else { change.before.clone() },
+            value: if change.before.is_null() {
+                ashlar_state::decode_object(object, schema)?
+            } else {
+                change.before.clone()
+            },
             private: object.private.clone(),
             status: object.status,
             dependencies: object.dependencies.clone(),
@@ -134,7 +160,15 @@ impl Run<'_> {
                 }
                 let (_, marks) = live.value.clone().unmark_deep_with_paths();
                 let value = null_write_only(&schema.block, value).mark_paths(&marks);
-                to_object(&Live { value, private: private.into(), ..live.clone() }, schema).map(Some)
+                to_object(
+                    &Live {
+                        value,
+                        private: private.into(),
+                        ..live.clone()
+                    },
+                    schema,
+                )
+                .map(Some)
             }
         }
     }

@@ -44,8 +44,19 @@ impl<'a> Keeper<'a> {
         state: State,
         dirty: bool,
     ) -> Self {
-        let inner = Inner { state, dirty, not_before: 0, failed: None };
-        Self { store, outside, ledger: Ledger::new(store), version, inner: Mutex::new(inner) }
+        let inner = Inner {
+            state,
+            dirty,
+            not_before: 0,
+            failed: None,
+        };
+        Self {
+            store,
+            outside,
+            ledger: Ledger::new(store),
+            version,
+            inner: Mutex::new(inner),
+        }
     }
 
     /// The journal.
@@ -75,9 +86,15 @@ impl<'a> Keeper<'a> {
         journalled: bool,
     ) -> Result<(), Diags> {
         let record = if journalled {
-            let bytes =
-                object.as_ref().map(|object| ashlar_state::outcome_object(address, deposed, provider, object)).transpose()?;
-            Some(Record::Outcome(Outcome { address: address.clone(), deposed, object: bytes }))
+            let bytes = object
+                .as_ref()
+                .map(|object| ashlar_state::outcome_object(address, deposed, provider, object))
+                .transpose()?;
+            Some(Record::Outcome(Outcome {
+                address: address.clone(),
+                deposed,
+                object: bytes,
+            }))
         } else {
             None
         };
@@ -125,7 +142,10 @@ impl<'a> Keeper<'a> {
 
     /// The state, and why it could not be saved, if so.
     pub(crate) fn finish(self) -> (State, Option<Diags>) {
-        let inner = self.inner.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let inner = self
+            .inner
+            .into_inner()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         (inner.state, inner.failed)
     }
 }

@@ -26,7 +26,11 @@ struct Waiting {
 
 impl<'a> Ledger<'a> {
     pub(crate) fn new(store: &'a dyn RunStore) -> Self {
-        Self { store, waiting: Mutex::default(), turn: async_lock::Mutex::new(()) }
+        Self {
+            store,
+            waiting: Mutex::default(),
+            turn: async_lock::Mutex::new(()),
+        }
     }
 
     /// Makes a record durable. After a failure nothing more is written, and every call fails.

@@ -11,7 +11,8 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
-    Action, CheckStatus, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand, fetch_schemas,
+    Action, CheckStatus, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
+    fetch_schemas,
     instance::Instance,
     lock,
     node::{Sight, build},
@@ -118,13 +119,24 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     if let Some(faults) = failed {
         diags.extend(faults);
     }
-    Applied { state, diags, interrupted, counts }
+    Applied {
+        state,
+        diags,
+        interrupted,
+        counts,
+    }
 }
 
 impl<'a> Run<'a> {
     fn new(inputs: &Inputs<'a>, schemas: &'a Schemas) -> Self {
         let plan = inputs.plan;
-        let values = Values::new(inputs.module, &plan.variables, &plan.options.workspace, true, inputs.caps);
+        let values = Values::new(
+            inputs.module,
+            &plan.variables,
+            &plan.options.workspace,
+            true,
+            inputs.caps,
+        );
         let engine = Engine::new(
             inputs.module,
             values,
@@ -134,7 +146,14 @@ impl<'a> Run<'a> {
             inputs.progress,
             plan.options.parallelism,
         );
-        let graph = build(&Sight { module: inputs.module, state: &plan.prior_state, schemas }, None);
+        let graph = build(
+            &Sight {
+                module: inputs.module,
+                state: &plan.prior_state,
+                schemas,
+            },
+            None,
+        );
         let mut state = plan.prior_state.clone();
         for (name, output) in &plan.outputs {
             match output.action {
@@ -146,7 +165,13 @@ impl<'a> Run<'a> {
                     if plan.options.mode == Mode::RefreshOnly && output.after.is_wholly_known() =>
                 {
                     let value = output.after.clone();
-                    state.outputs.insert(name.clone(), OutputState { value, sensitive: output.sensitive.1 });
+                    state.outputs.insert(
+                        name.clone(),
+                        OutputState {
+                            value,
+                            sensitive: output.sensitive.1,
+                        },
+                    );
                 }
                 _ => {}
             }
@@ -154,15 +179,30 @@ impl<'a> Run<'a> {
         let dirty = !ashlar_state::same_content(&state, &plan.previous_state) || plan.has_changes();
         let mut changes: HashMap<ConfigResource, Vec<usize>> = HashMap::new();
         for (at, change) in plan.changes.iter().enumerate() {
-            changes.entry(change.address.resource.config()).or_default().push(at);
+            changes
+                .entry(change.address.resource.config())
+                .or_default()
+                .push(at);
         }
         let resources = inputs.module.resources.keys();
-        let expansions =
-            resources.map(|resource| (resource.within_config(ashlar_addr::Module::root()), OnceLock::new())).collect();
+        let expansions = resources
+            .map(|resource| {
+                (
+                    resource.within_config(ashlar_addr::Module::root()),
+                    OnceLock::new(),
+                )
+            })
+            .collect();
         Self {
             engine,
             plan,
-            keeper: Keeper::new(inputs.store, inputs.outside, inputs.terraform_version, state, dirty),
+            keeper: Keeper::new(
+                inputs.store,
+                inputs.outside,
+                inputs.terraform_version,
+                state,
+                dirty,
+            ),
             order: Order::of(&graph, inputs.module),
             counts: Mutex::default(),
             checks: Mutex::new(plan.checks.clone()),
@@ -199,7 +239,11 @@ impl<'a> Run<'a> {
             if running.is_empty() && !is_saving {
                 return interrupted;
             }
-            let wait = if is_saving { LOOK_AROUND } else { self.keeper.due_in().unwrap_or(LOOK_AROUND).min(LOOK_AROUND) };
+            let wait = if is_saving {
+                LOOK_AROUND
+            } else {
+                self.keeper.due_in().unwrap_or(LOOK_AROUND).min(LOOK_AROUND)
+            };
             let mut timer = self.engine.outside.pause(wait.max(1)).fuse();
             let mut next = running.select_next_some();
             let mut save = (&mut saving).fuse();
@@ -235,7 +279,9 @@ impl<'a> Run<'a> {
     }
 
     async fn step(&self, id: StepId) -> Result<Diags, Diags> {
-        let Some(step) = self.plan.steps.get(id.0 as usize) else { return Ok(Diags::new()) };
+        let Some(step) = self.plan.steps.get(id.0 as usize) else {
+            return Ok(Diags::new());
+        };
         match &step.op {
             Op::Configure(provider) => self.engine.configure(provider, false).await,
             Op::Local(name) => self.local(name),
@@ -250,7 +296,9 @@ impl<'a> Run<'a> {
     }
 
     fn local(&self, name: &Arc<str>) -> Result<Diags, Diags> {
-        let Some(local) = self.engine.module.locals.get(name) else { return Ok(Diags::new()) };
+        let Some(local) = self.engine.module.locals.get(name) else {
+            return Ok(Diags::new());
+        };
         let (value, diags) = ashlar_eval::evaluate(&local.expr, &self.engine.values.scope());
         if diags.has_errors() {
             return Err(diags);
@@ -264,26 +312,36 @@ impl<'a> Run<'a> {
         if let Some(check) = evaluated.check {
             lock(&self.checks).insert(format!("output.{name}"), check);
         }
-        let kept = OutputState { value: evaluated.value, sensitive: evaluated.sensitive };
+        let kept = OutputState {
+            value: evaluated.value,
+            sensitive: evaluated.sensitive,
+        };
         let stored = self.keeper.read(|state| state.outputs.get(name).cloned());
         if kept.value.is_null() {
             if stored.is_some() {
                 self.keeper.change(|state| drop(state.outputs.remove(name)));
             }
         } else if stored.as_ref() != Some(&kept) {
-            self.keeper.change(|state| drop(state.outputs.insert(name.clone(), kept)));
+            self.keeper
+                .change(|state| drop(state.outputs.insert(name.clone(), kept)));
         }
         Ok(evaluated.diags)
     }
 
     /// The configured instance at an address, with everything its provider calls need.
-    pub(crate) fn instance(&self, address: &ResourceInstance) -> Result<(Instance<'_>, &ResourceConfig), Diags> {
+    pub(crate) fn instance(
+        &self,
+        address: &ResourceInstance,
+    ) -> Result<(Instance<'_>, &ResourceConfig), Diags> {
         let resource = address.resource.config();
         let Some(config) = self.engine.module.resources.get(&resource.resource) else {
-            let detail = format!("{address} is to be changed, but the plan's configuration does not hold it.");
+            let detail =
+                format!("{address} is to be changed, but the plan's configuration does not hold it.");
             return Err(Diag::error("Stored plan cannot be read", detail).into());
         };
-        let schema = self.engine.resource_schema(&config.provider_config.provider, &resource.resource)?;
+        let schema = self
+            .engine
+            .resource_schema(&config.provider_config.provider, &resource.resource)?;
         let instance = Instance {
             engine: &self.engine,
             address: address.clone(),
@@ -298,7 +356,11 @@ impl<'a> Run<'a> {
     }
 
     /// Which instances a resource has; evaluated once, when all it refers to is known.
-    pub(crate) fn expansion(&self, resource: &ConfigResource, config: &ResourceConfig) -> Result<Expansion, Diags> {
+    pub(crate) fn expansion(
+        &self,
+        resource: &ConfigResource,
+        config: &ResourceConfig,
+    ) -> Result<Expansion, Diags> {
         let cell = self.expansions.get(resource);
         if let Some(found) = cell.and_then(OnceLock::get) {
             return Ok(found.clone());
@@ -313,6 +375,9 @@ impl<'a> Run<'a> {
 
     /// Keeps the final value of an instance for those who refer to it.
     pub(crate) fn set_value(&self, address: &ResourceInstance, value: Value) {
-        lock(&self.instances).entry(address.resource.config()).or_default().insert(address.key.clone(), value);
+        lock(&self.instances)
+            .entry(address.resource.config())
+            .or_default()
+            .insert(address.key.clone(), value);
     }
 }

@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use ashlar_addr::{ConfigResource, InstanceKey};
 use ashlar_diag::{Diag, Diags};
-use ashlar_plan::{Action, Mode, combine, instance::{conditions::check_postconditions, stored::to_object}, lock};
+use ashlar_plan::{
+    Action, Mode, combine,
+    instance::{conditions::check_postconditions, stored::to_object},
+    lock,
+};
 use ashlar_value::Value;
 
 use crate::run::Run;
@@ -13,20 +17,26 @@ impl Run<'_> {
     /// Makes up a resource's value from its instances; those that did not change keep their planned value, and their
     /// postconditions are checked now that all is known.
     pub(crate) fn settle(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
-        let Some(config) = self.engine.module.resources.get(&resource.resource) else { return Ok(Diags::new()) };
+        let Some(config) = self.engine.module.resources.get(&resource.resource) else {
+            return Ok(Diags::new());
+        };
         let mut diags = Diags::new();
         let mut values = lock(&self.instances).remove(resource).unwrap_or_default();
         if self.plan.options.mode == Mode::Destroy {
             self.add_stored(resource, &mut values)?;
             let expansion = self.expansion(resource, config);
             if let Ok(expansion) = expansion {
-                self.engine.values.set_resource(&resource.resource, combine(&expansion, values));
+                self.engine
+                    .values
+                    .set_resource(&resource.resource, combine(&expansion, values));
             }
             return Ok(diags);
         }
         let expansion = self.expansion(resource, config)?;
         for at in self.changes.get(resource).into_iter().flatten() {
-            let Some(change) = self.plan.changes.get(*at) else { continue };
+            let Some(change) = self.plan.changes.get(*at) else {
+                continue;
+            };
             if change.action != Action::NoOp || change.deposed.is_some() {
                 continue;
             }
@@ -45,19 +55,32 @@ impl Run<'_> {
         if diags.has_errors() {
             return Err(diags);
         }
-        self.engine.values.set_resource(&resource.resource, combine(&expansion, values));
+        self.engine
+            .values
+            .set_resource(&resource.resource, combine(&expansion, values));
         Ok(diags)
     }
 
     /// Adds what the state holds of a resource and is not there yet.
-    fn add_stored(&self, resource: &ConfigResource, values: &mut BTreeMap<InstanceKey, Value>) -> Result<(), Diags> {
+    fn add_stored(
+        &self,
+        resource: &ConfigResource,
+        values: &mut BTreeMap<InstanceKey, Value>,
+    ) -> Result<(), Diags> {
         let address = resource.resource.within(ashlar_addr::ModuleInstance::root());
-        let Some(stored) = self.plan.prior_state.resources.get(&address) else { return Ok(()) };
-        let schema = self.engine.resource_schema(&stored.provider.provider, &resource.resource)?;
+        let Some(stored) = self.plan.prior_state.resources.get(&address) else {
+            return Ok(());
+        };
+        let schema = self
+            .engine
+            .resource_schema(&stored.provider.provider, &resource.resource)?;
         for (key, instance) in &stored.instances {
             if let (Some(object), false) = (&instance.current, values.contains_key(key)) {
                 let value = ashlar_state::decode_object(object, schema)?;
-                values.insert(key.clone(), ashlar_plan::objchange::mark_sensitive(&schema.block, value));
+                values.insert(
+                    key.clone(),
+                    ashlar_plan::objchange::mark_sensitive(&schema.block, value),
+                );
             }
         }
         Ok(())
@@ -65,18 +88,26 @@ impl Run<'_> {
 
     /// Reads a data source whose reading was put off.
     pub(crate) async fn read(&self, at: usize) -> Result<Diags, Diags> {
-        let Some(change) = self.plan.changes.get(at) else { return Ok(Diags::new()) };
+        let Some(change) = self.plan.changes.get(at) else {
+            return Ok(Diags::new());
+        };
         let (instance, _) = self.instance(&change.address)?;
         let outcome = instance.read_data(false, true).await?;
         let Some(live) = outcome.read else {
-            let detail = format!("{} was to be read now, but its configuration is still not known.", change.address);
-            return Err(Diag::error("Configuration contains unknown value", detail).about(&change.address).into());
+            let detail = format!(
+                "{} was to be read now, but its configuration is still not known.",
+                change.address
+            );
+            return Err(Diag::error("Configuration contains unknown value", detail)
+                .about(&change.address)
+                .into());
         };
         if let Some(check) = outcome.check {
             lock(&self.checks).insert(change.address.to_string(), check);
         }
         let object = to_object(&live, instance.schema)?;
-        self.keeper.change(|state| state.set(&change.address, None, &change.provider, Some(object)));
+        self.keeper
+            .change(|state| state.set(&change.address, None, &change.provider, Some(object)));
         self.set_value(&change.address, outcome.value);
         Ok(outcome.diags)
     }
@@ -84,7 +115,8 @@ impl Run<'_> {
     /// Removes a data source from the state.
     pub(crate) fn drop_data(&self, at: usize) -> Result<Diags, Diags> {
         if let Some(change) = self.plan.changes.get(at) {
-            self.keeper.change(|state| state.set(&change.address, change.deposed, &change.provider, None));
+            self.keeper
+                .change(|state| state.set(&change.address, change.deposed, &change.provider, None));
         }
         Ok(Diags::new())
     }

@@ -19,7 +19,7 @@ use ashlar_plan::{
     provider_diags::place_all,
     unmarked,
 };
-use ashlar_port::{Activity, ApplyRequest, Applied, Intent, Provider, Record};
+use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider, Record};
 use ashlar_state::{Object, Status};
 use ashlar_value::{Mark, Value, ops};
 
@@ -28,7 +28,9 @@ use crate::run::Run;
 impl Run<'_> {
     /// Runs the step that makes or changes the object of a change.
     pub(crate) async fn write(&self, at: usize) -> Result<Diags, Diags> {
-        let Some(change) = self.plan.changes.get(at) else { return Ok(Diags::new()) };
+        let Some(change) = self.plan.changes.get(at) else {
+            return Ok(Diags::new());
+        };
         let (instance, _) = self.instance(&change.address)?;
         let provider = self.engine.provider(&change.provider)?;
         if let Some(key) = change.depose_as {
@@ -49,31 +51,57 @@ impl Run<'_> {
         change: &Change,
     ) -> Result<Diags, Diags> {
         let prior = self.prior(change);
-        let settled = Settled { force_replace: None, planned: Some(change.action) };
+        let settled = Settled {
+            force_replace: None,
+            planned: Some(change.action),
+        };
         let planned = instance.plan_change(provider, prior.as_ref(), settled).await?;
         self.compare(instance, change, &planned)?;
-        let PlannedInstance { change: actual, config, mut diags } = planned;
+        let PlannedInstance {
+            change: actual,
+            config,
+            mut diags,
+        } = planned;
         if !config.is_wholly_known() {
             let detail = format!(
                 "The configuration of {} still holds values that are not known, though all it refers to is done. This is a \
                  fault of Ashlar or of a provider.",
                 change.address
             );
-            return Err(Diag::error("Configuration contains unknown value", detail).about(&change.address).into());
+            return Err(Diag::error("Configuration contains unknown value", detail)
+                .about(&change.address)
+                .into());
         }
         let creates = change.action != Action::Update;
-        let before = if creates { Value::null(instance.schema.block.ty()) } else { unmarked(&change.before) };
+        let before = if creates {
+            Value::null(instance.schema.block.ty())
+        } else {
+            unmarked(&change.before)
+        };
         let after = unmarked(&actual.after);
         let same = !creates && ops::equal(&before, &after).as_bool() == Some(true);
         let live = if actual.action == Action::NoOp || same {
             // Only what is sensitive, or what was recorded, changes: there is nothing to ask of the provider.
-            let prior_private = prior.as_ref().map_or_else(Arc::default, |prior| prior.private.clone());
-            let live = self.live(instance, actual.after.clone(), prior_private, Status::Ready, actual.after_identity);
+            let prior_private = prior
+                .as_ref()
+                .map_or_else(Arc::default, |prior| prior.private.clone());
+            let live = self.live(
+                instance,
+                actual.after.clone(),
+                prior_private,
+                Status::Ready,
+                actual.after_identity,
+            );
             let object = to_object(&live, instance.schema)?;
-            self.keeper.change(|state| state.set(&change.address, None, &change.provider, Some(object)));
+            self.keeper
+                .change(|state| state.set(&change.address, None, &change.provider, Some(object)));
             live
         } else {
-            let activity = if creates { Activity::Create } else { Activity::Update };
+            let activity = if creates {
+                Activity::Create
+            } else {
+                Activity::Update
+            };
             let request = ApplyRequest {
                 kind: &change.address.resource.resource.kind,
                 prior: &before,
@@ -83,8 +111,21 @@ impl Run<'_> {
                 identity: actual.after_identity.as_ref(),
             };
             let answer = self.ask(provider, change, activity, request).await?;
-            diags.extend(place_all(answer.diags, &instance.config.body, Some(&change.address)));
-            self.keep(instance, provider, change, prior.as_ref(), &actual, answer.value, &mut diags).await?
+            diags.extend(place_all(
+                answer.diags,
+                &instance.config.body,
+                Some(&change.address),
+            ));
+            self.keep(
+                instance,
+                provider,
+                change,
+                prior.as_ref(),
+                &actual,
+                answer.value,
+                &mut diags,
+            )
+            .await?
         };
         let mut counts = lock(&self.counts);
         counts.created += usize::from(creates);
@@ -105,7 +146,9 @@ impl Run<'_> {
         if change.action != Action::Update {
             return None;
         }
-        let object = self.keeper.read(|state| state.current(&change.address).cloned())?;
+        let object = self
+            .keeper
+            .read(|state| state.current(&change.address).cloned())?;
         Some(Live {
             value: change.before.clone(),
             private: object.private.clone(),
@@ -117,7 +160,12 @@ impl Run<'_> {
     }
 
     /// Is what the provider plans now what was approved?
-    fn compare(&self, instance: &Instance<'_>, approved: &Change, actual: &PlannedInstance) -> Result<(), Diags> {
+    fn compare(
+        &self,
+        instance: &Instance<'_>,
+        approved: &Change,
+        actual: &PlannedInstance,
+    ) -> Result<(), Diags> {
         let fault = |what: String| {
             let detail = format!(
                 "When {} was planned once more for applying, with values that are known now, the provider {} planned \
@@ -131,10 +179,19 @@ impl Run<'_> {
         let settles = approved.action == Action::Update && now == Action::NoOp;
         if now != approved.action && !settles {
             let words = |action: Action| action.words().join(" then ");
-            return Err(fault(format!("the action was {}, now it is {}", words(approved.action), words(now))).into());
+            return Err(fault(format!(
+                "the action was {}, now it is {}",
+                words(approved.action),
+                words(now)
+            ))
+            .into());
         }
-        let problems = assert_object_compatible(&instance.schema.block, &approved.after, &actual.change.after);
-        let faults: Diags = problems.iter().map(|Problem { path, message }| fault(format!("{path}: {message}"))).collect();
+        let problems =
+            assert_object_compatible(&instance.schema.block, &approved.after, &actual.change.after);
+        let faults: Diags = problems
+            .iter()
+            .map(|Problem { path, message }| fault(format!("{path}: {message}")))
+            .collect();
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
@@ -153,12 +210,23 @@ impl Run<'_> {
                 Activity::Update => "update",
                 _ => "delete",
             };
-            let deposed = if activity == Activity::Delete { change.deposed.or(change.depose_as) } else { None };
-            let intent = Intent { address: change.address.clone(), deposed, action: action.to_owned() };
+            let deposed = if activity == Activity::Delete {
+                change.deposed.or(change.depose_as)
+            } else {
+                None
+            };
+            let intent = Intent {
+                address: change.address.clone(),
+                deposed,
+                action: action.to_owned(),
+            };
             self.keeper.ledger().record(Record::Intent(intent)).await?;
         }
         let call = provider.apply(request);
-        Ok(self.engine.watched(&change.address, activity, call, |answer| answer.has_errors()).await)
+        Ok(self
+            .engine
+            .watched(&change.address, activity, call, |answer| answer.has_errors())
+            .await)
     }
 
     /// Judges what the provider answered and keeps what exists, complete or not.
@@ -186,7 +254,10 @@ impl Run<'_> {
             Some(state) => state,
             None => {
                 if !diags.has_errors() {
-                    diags.push(about("Provider produced invalid object", "no object at all".to_owned()));
+                    diags.push(about(
+                        "Provider produced invalid object",
+                        "no object at all".to_owned(),
+                    ));
                 }
                 null
             }
@@ -200,7 +271,10 @@ impl Run<'_> {
         if !diags.has_errors() && !applied.legacy_type_system {
             let problems = assert_object_compatible(&instance.schema.block, &actual.after, &value);
             for Problem { path, message } in problems {
-                diags.push(about("Provider produced inconsistent result after apply", format!("{path}: {message}")));
+                diags.push(about(
+                    "Provider produced inconsistent result after apply",
+                    format!("{path}: {message}"),
+                ));
             }
         }
         value = null_write_only(&instance.schema.block, value);
@@ -209,7 +283,9 @@ impl Run<'_> {
         let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());
         if value.is_null() {
             // Nothing new exists as far as is known: what was there stays.
-            self.keeper.outcome(&change.address, None, &change.provider, old, journalled).await?;
+            self.keeper
+                .outcome(&change.address, None, &change.provider, old, journalled)
+                .await?;
             return Err(std::mem::take(diags));
         }
         let status = match (failed, change.action) {
@@ -218,13 +294,24 @@ impl Run<'_> {
             (false, _) => Status::Ready,
         };
         let (_, marks) = actual.after.clone().unmark_deep_with_paths();
-        let marks: Vec<_> = marks.into_iter().map(|(path, marks)| (path, marks.without(Mark::Ephemeral))).collect();
+        let marks: Vec<_> = marks
+            .into_iter()
+            .map(|(path, marks)| (path, marks.without(Mark::Ephemeral)))
+            .collect();
         let value = mark_sensitive(&instance.schema.block, value.mark_paths(&marks));
-        let identity = applied.identity.or_else(|| prior.and_then(|prior| prior.identity.clone()));
+        let identity = applied
+            .identity
+            .or_else(|| prior.and_then(|prior| prior.identity.clone()));
         let live = self.live(instance, value, applied.private.into(), status, identity);
         let object = to_object(&live, instance.schema)?;
-        self.keeper.outcome(&change.address, None, &change.provider, Some(object), journalled).await?;
-        if failed { Err(std::mem::take(diags)) } else { Ok(live) }
+        self.keeper
+            .outcome(&change.address, None, &change.provider, Some(object), journalled)
+            .await?;
+        if failed {
+            Err(std::mem::take(diags))
+        } else {
+            Ok(live)
+        }
     }
 
     fn live(
@@ -250,6 +337,12 @@ impl Run<'_> {
 fn known_part(value: Value) -> Value {
     let ty = value.ty();
     value
-        .transform(&mut |_, part: Value| Ok::<_, ops::OpError>(if part.is_known() { part } else { Value::null(part.ty()) }))
+        .transform(&mut |_, part: Value| {
+            Ok::<_, ops::OpError>(if part.is_known() {
+                part
+            } else {
+                Value::null(part.ty())
+            })
+        })
         .unwrap_or_else(|_| Value::null(ty))
 }

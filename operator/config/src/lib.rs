@@ -6,5 +6,6 @@
 mod model;
 
 pub use model::{
-    DependsOn, IgnoreChanges, Lifecycle, Local, Module, Output, ProviderBlock, RequiredProvider, ResourceConfig,
+    DependsOn, IgnoreChanges, Lifecycle, Local, Module, Output, ProviderBlock, RequiredProvider,
+    ResourceConfig,
 };

@@ -139,7 +139,9 @@ impl Module {
 
     /// The provider that a local name means.
     pub fn source_of(&self, local: &str) -> Provider {
-        self.required_providers.get(local).map_or_else(|| Provider::implied(local), |required| required.source.clone())
+        self.required_providers
+            .get(local)
+            .map_or_else(|| Provider::implied(local), |required| required.source.clone())
     }
 
     /// The providers that have a `provider` block.
@@ -169,5 +171,7 @@ impl ResourceConfig {
 }
 
 fn rules(rules: &[CheckRule]) -> impl Iterator<Item = &Expr> {
-    rules.iter().flat_map(|rule| [&rule.condition, &rule.error_message])
+    rules
+        .iter()
+        .flat_map(|rule| [&rule.condition, &rule.error_message])
 }

@@ -51,7 +51,10 @@ impl Diag {
 
     /// A warning.
     pub fn warning(summary: impl Into<Cow<'static, str>>, detail: impl Into<String>) -> Self {
-        Self { severity: Severity::Warning, ..Self::error(summary, detail) }
+        Self {
+            severity: Severity::Warning,
+            ..Self::error(summary, detail)
+        }
     }
 
     /// Sets the blamed place.

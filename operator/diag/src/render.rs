@@ -26,7 +26,11 @@ pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
         Style::Plain => text.to_owned(),
         Style::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
     };
-    let mut lines = vec![format!("{}{}", paint(&format!("1;{colour}"), &format!("{word}: ")), paint("1", &diag.summary))];
+    let mut lines = vec![format!(
+        "{}{}",
+        paint(&format!("1;{colour}"), &format!("{word}: ")),
+        paint("1", &diag.summary)
+    )];
     lines.push(String::new());
     let mut placed = false;
     if let Some(span) = diag.subject {
@@ -64,7 +68,11 @@ fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<V
         head = format!("  with {address},\n{head}");
     }
     if let Some(context) = diag.context.and_then(|span| sources.place(span)) {
-        let title = source.line(context.start.line).trim().trim_end_matches('{').trim();
+        let title = source
+            .line(context.start.line)
+            .trim()
+            .trim_end_matches('{')
+            .trim();
         if context.file == place.file && context.start.line < place.start.line && !title.is_empty() {
             let _ = write!(head, ", in {title}");
         }
@@ -74,7 +82,11 @@ fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<V
     let last = place.end.line.min(place.start.line + 9);
     for number in place.start.line..=last.max(place.start.line) {
         let line = source.line(number);
-        let text = if style == Style::Colour { underline(line, number, &place, source.line_starts()) } else { line.to_owned() };
+        let text = if style == Style::Colour {
+            underline(line, number, &place, source.line_starts())
+        } else {
+            line.to_owned()
+        };
         out.push(format!("{number:>4}: {text}"));
     }
     Some(out)
@@ -100,9 +112,12 @@ mod tests {
     fn shows_place_line_and_detail() {
         let mut sources = Sources::new();
         let file = sources.add("main.tf", "locals {\n  a = var.b\n}\n");
-        let diag = Diag::error("Reference to undeclared input variable", "Declare it with a variable block.")
-            .at(Span::new(file, 15, 20))
-            .within(Span::new(file, 0, 6));
+        let diag = Diag::error(
+            "Reference to undeclared input variable",
+            "Declare it with a variable block.",
+        )
+        .at(Span::new(file, 15, 20))
+        .within(Span::new(file, 0, 6));
         let text = render(&diag, &sources, Style::Plain);
         assert_eq!(
             text,

@@ -26,7 +26,11 @@ impl Span {
     /// The range `[start, end)` of `file`; an `end` before `start` gives the empty range at `start`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         let clamp = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
-        Self { file, start: clamp(start), end: clamp(end.max(start)) }
+        Self {
+            file,
+            start: clamp(start),
+            end: clamp(end.max(start)),
+        }
     }
 
     /// The smallest range that holds both; `other` must be of the same file, else `self` comes back.
@@ -35,13 +39,20 @@ impl Span {
         if self.file != other.file {
             return self;
         }
-        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
+        Span {
+            file: self.file,
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
     }
 
     /// The empty range at the end of this one.
     #[must_use]
     pub fn end_point(self) -> Span {
-        Span { start: self.end, ..self }
+        Span {
+            start: self.end,
+            ..self
+        }
     }
 }
 
@@ -85,9 +96,17 @@ impl Source {
 
     /// The text of 1-based `line` without its line break; empty beyond the end.
     pub fn line(&self, line: usize) -> &str {
-        let Some(start) = line.checked_sub(1).and_then(|at| self.line_starts.get(at)) else { return "" };
-        let end = self.line_starts.get(line).map_or(self.text.len(), |next| *next as usize);
-        self.text.get(*start as usize..end).unwrap_or("").trim_end_matches(['\n', '\r'])
+        let Some(start) = line.checked_sub(1).and_then(|at| self.line_starts.get(at)) else {
+            return "";
+        };
+        let end = self
+            .line_starts
+            .get(line)
+            .map_or(self.text.len(), |next| *next as usize);
+        self.text
+            .get(*start as usize..end)
+            .unwrap_or("")
+            .trim_end_matches(['\n', '\r'])
     }
 
     /// Line and column of a byte offset; an offset beyond the end or inside a character is moved back.
@@ -96,11 +115,18 @@ impl Source {
         while !self.text.is_char_boundary(byte) {
             byte -= 1;
         }
-        let line = self.line_starts.partition_point(|start| *start as usize <= byte).max(1);
+        let line = self
+            .line_starts
+            .partition_point(|start| *start as usize <= byte)
+            .max(1);
         let start = self.line_starts.get(line - 1).map_or(0, |start| *start as usize);
         let before = self.text.get(start..byte).unwrap_or("");
         // A byte order mark takes part in offsets, but no editor shows it.
-        let before = if line == 1 { before.strip_prefix('\u{feff}').unwrap_or(before) } else { before };
+        let before = if line == 1 {
+            before.strip_prefix('\u{feff}').unwrap_or(before)
+        } else {
+            before
+        };
         let column = before.graphemes(true).count() + 1;
         LineColumn { line, column, byte }
     }
@@ -125,7 +151,11 @@ impl Sources {
         let line_starts = std::iter::once(0)
             .chain(breaks.map(|(at, _)| u32::try_from(at + 1).unwrap_or(u32::MAX)))
             .collect();
-        self.files.push(Source { name: name.into(), text, line_starts });
+        self.files.push(Source {
+            name: name.into(),
+            text,
+            line_starts,
+        });
         FileId(u32::try_from(self.files.len() - 1).unwrap_or(u32::MAX))
     }
 
@@ -136,12 +166,17 @@ impl Sources {
 
     /// All sources with their ids, in the order they were added.
     pub fn iter(&self) -> impl Iterator<Item = (FileId, &Source)> {
-        self.files.iter().enumerate().map(|(at, source)| (FileId(u32::try_from(at).unwrap_or(u32::MAX)), source))
+        self.files
+            .iter()
+            .enumerate()
+            .map(|(at, source)| (FileId(u32::try_from(at).unwrap_or(u32::MAX)), source))
     }
 
     /// The text of a span; `None` if it does not lie in these sources.
     pub fn text(&self, span: Span) -> Option<&str> {
-        self.get(span.file)?.text.get(span.start as usize..span.end as usize)
+        self.get(span.file)?
+            .text
+            .get(span.start as usize..span.end as usize)
     }
 
     /// Resolves a span for people.
@@ -164,7 +199,10 @@ mod tests {
         let mut sources = Sources::new();
         let file = sources.add("a.tf", "a\ne\u{301}x\n");
         let place = sources.place(Span::new(file, 5, 6)).unwrap();
-        assert_eq!((place.start.line, place.start.column, place.start.byte), (2, 2, 5));
+        assert_eq!(
+            (place.start.line, place.start.column, place.start.byte),
+            (2, 2, 5)
+        );
         assert_eq!(sources.get(file).unwrap().line(2), "e\u{301}x");
     }
 

@@ -19,7 +19,10 @@ pub struct Graph<N> {
 
 impl<N> Default for Graph<N> {
     fn default() -> Self {
-        Self { inner: DiGraph::new(), index: HashMap::new() }
+        Self {
+            inner: DiGraph::new(),
+            index: HashMap::new(),
+        }
     }
 }
 
@@ -96,8 +99,10 @@ impl<N: Clone + Eq + Hash + Ord> Graph<N> {
             .into_iter()
             .filter(|group| group.len() > 1)
             .map(|group| {
-                let mut names: Vec<N> =
-                    group.into_iter().filter_map(|at| self.inner.node_weight(at).cloned()).collect();
+                let mut names: Vec<N> = group
+                    .into_iter()
+                    .filter_map(|at| self.inner.node_weight(at).cloned())
+                    .collect();
                 names.sort();
                 names
             })
@@ -110,16 +115,35 @@ impl<N: Clone + Eq + Hash + Ord> Graph<N> {
     pub fn order(&self) -> Option<Vec<N>> {
         let mut sorted = petgraph::algo::toposort(&self.inner, None).ok()?;
         sorted.reverse();
-        Some(sorted.into_iter().filter_map(|at| self.inner.node_weight(at).cloned()).collect())
+        Some(
+            sorted
+                .into_iter()
+                .filter_map(|at| self.inner.node_weight(at).cloned())
+                .collect(),
+        )
     }
 
     /// A walk over all nodes. The graph must be acyclic, else nodes of a cycle never become ready.
     pub fn walk(&self) -> Walk<N> {
-        let waiting: Vec<usize> =
-            self.inner.node_indices().map(|at| self.inner.edges_directed(at, Direction::Outgoing).count()).collect();
-        let ready = self.inner.node_indices().filter(|at| waiting[at.index()] == 0).rev().collect();
+        let waiting: Vec<usize> = self
+            .inner
+            .node_indices()
+            .map(|at| self.inner.edges_directed(at, Direction::Outgoing).count())
+            .collect();
+        let ready = self
+            .inner
+            .node_indices()
+            .filter(|at| waiting[at.index()] == 0)
+            .rev()
+            .collect();
         let total = waiting.len();
-        Walk { graph: self.clone(), waiting, poisoned: vec![false; total], ready, open: total }
+        Walk {
+            graph: self.clone(),
+            waiting,
+            poisoned: vec![false; total],
+            ready,
+            open: total,
+        }
     }
 }
 
@@ -148,12 +172,18 @@ impl<N: Clone + Eq + Hash + Ord> Walk<N> {
     pub fn next(&mut self) -> Option<Turn<N>> {
         let at = self.ready.pop()?;
         let node = self.graph.inner.node_weight(at)?.clone();
-        Some(if self.poisoned[at.index()] { Turn::Skip(node) } else { Turn::Run(node) })
+        Some(if self.poisoned[at.index()] {
+            Turn::Skip(node)
+        } else {
+            Turn::Run(node)
+        })
     }
 
     /// Tells that a node handed out has ended. What needs a failed node is skipped.
     pub fn done(&mut self, node: &N, succeeded: bool) {
-        let Some(at) = self.graph.index.get(node).copied() else { return };
+        let Some(at) = self.graph.index.get(node).copied() else {
+            return;
+        };
         self.open -= 1;
         let from = self.ready.len();
         for dependent in self.graph.inner.neighbors_directed(at, Direction::Incoming) {
@@ -189,7 +219,9 @@ mod tests {
 
     #[test]
     fn dependencies_come_first() {
-        let order = graph(&[("c", "b"), ("b", "a"), ("c", "a"), ("c", "a")]).order().unwrap();
+        let order = graph(&[("c", "b"), ("b", "a"), ("c", "a"), ("c", "a")])
+            .order()
+            .unwrap();
         assert_eq!(order, ["a", "b", "c"]);
     }
 
@@ -213,7 +245,10 @@ mod tests {
             walk.done(&node, ok);
         }
         seen.sort();
-        assert_eq!(seen, [("a", true), ("b", false), ("c", false), ("d", true), ("x", true)]);
+        assert_eq!(
+            seen,
+            [("a", true), ("b", false), ("c", false), ("d", true), ("x", true)]
+        );
         assert!(walk.is_finished());
     }
 }

@@ -88,14 +88,22 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
             })
         })
         .collect();
-    let variables: Vec<Json> = plan.variables.iter().map(|(name, value)| json!([&**name, hash(value)])).collect();
+    let variables: Vec<Json> = plan
+        .variables
+        .iter()
+        .map(|(name, value)| json!([&**name, hash(value)]))
+        .collect();
     let providers: Vec<Json> = plan
         .providers
         .iter()
         .map(|pin| json!([pin.provider.to_string(), pin.version, pin.digest]))
         .collect();
     // Drift is part of what a refresh-only run would take over; otherwise the changes tell all.
-    let drift = if plan.options.mode == Mode::RefreshOnly { changes(&plan.drift) } else { Vec::new() };
+    let drift = if plan.options.mode == Mode::RefreshOnly {
+        changes(&plan.drift)
+    } else {
+        Vec::new()
+    };
     json!({
         "semantics": SEMANTICS,
         "workspace": seed.workspace_uid,

@@ -75,7 +75,11 @@ impl<'a> Engine<'a> {
     }
 
     /// The schema of a resource type or data source.
-    pub fn resource_schema(&self, provider: &ProviderAddr, resource: &ashlar_addr::Resource) -> Result<&'a Schema, Diags> {
+    pub fn resource_schema(
+        &self,
+        provider: &ProviderAddr,
+        resource: &ashlar_addr::Resource,
+    ) -> Result<&'a Schema, Diags> {
         let schemas = self.schemas.get(provider);
         let found = schemas.and_then(|schemas| match resource.mode {
             ashlar_addr::Mode::Managed => schemas.resources.get(&resource.kind),
@@ -97,7 +101,9 @@ impl<'a> Engine<'a> {
     /// A provider configured before by [`Engine::configure`].
     pub fn provider(&self, config: &ProviderConfig) -> Result<Arc<dyn Provider>, Diags> {
         lock(&self.configured).get(config).cloned().ok_or_else(|| {
-            let detail = format!("The provider configuration {config} was not prepared, so nothing can be asked of it.");
+            let detail = format!(
+                "The provider configuration {config} was not prepared, so nothing can be asked of it."
+            );
             Diag::error("Provider configuration not present", detail).into()
         })
     }
@@ -119,7 +125,9 @@ impl<'a> Engine<'a> {
         if !unknown_allowed && !value.is_wholly_known() {
             let mut diag = Diag::error(
                 "Invalid provider configuration",
-                format!("The configuration of {config} depends on values that are not known even now, so the provider cannot be used."),
+                format!(
+                    "The configuration of {config} depends on values that are not known even now, so the provider cannot be used."
+                ),
             );
             diag.subject = block.map(|block| block.header);
             return Err(diag.into());
@@ -133,7 +141,9 @@ impl<'a> Engine<'a> {
 
     /// Ends all providers.
     pub async fn close(&self) {
-        let providers: Vec<_> = std::mem::take(&mut *lock(&self.configured)).into_values().collect();
+        let providers: Vec<_> = std::mem::take(&mut *lock(&self.configured))
+            .into_values()
+            .collect();
         futures::future::join_all(providers.iter().map(|provider| provider.close())).await;
     }
 
@@ -151,15 +161,26 @@ impl<'a> Engine<'a> {
         work: impl Future<Output = T>,
         failed: impl FnOnce(&T) -> bool,
     ) -> T {
-        self.progress.tell(Event::Started { address: address.clone(), activity });
+        self.progress.tell(Event::Started {
+            address: address.clone(),
+            activity,
+        });
         let start = self.outside.monotonic_ms();
         let result = work.await;
         let elapsed_ms = self.outside.monotonic_ms().saturating_sub(start);
         let address = address.clone();
         self.progress.tell(if failed(&result) {
-            Event::Failed { address, activity, elapsed_ms }
+            Event::Failed {
+                address,
+                activity,
+                elapsed_ms,
+            }
         } else {
-            Event::Completed { address, activity, elapsed_ms }
+            Event::Completed {
+                address,
+                activity,
+                elapsed_ms,
+            }
         });
         result
     }

@@ -33,7 +33,9 @@ fn expand_count(expr: &Expr, scope: &dyn Scope) -> Result<i64, Diags> {
     let fail = |detail: &str| Diags::from(Diag::error(COUNT, detail).at(expr.span));
     let value = value_of(expr, scope)?;
     if value.marks().contains(Mark::Ephemeral) {
-        return Err(fail("The count value is ephemeral, so it may differ between plan and apply; use a lasting value."));
+        return Err(fail(
+            "The count value is ephemeral, so it may differ between plan and apply; use a lasting value.",
+        ));
     }
     let (value, _) = value.unmark();
     if value.is_null() {
@@ -45,7 +47,8 @@ fn expand_count(expr: &Expr, scope: &dyn Scope) -> Result<i64, Diags> {
              instances there will be. Make it depend on known values only, or apply what it depends on first.",
         ));
     }
-    let number = convert(&value, &Type::Number).map_err(|fault| fail(&format!("The count value is unsuitable: {}.", fault.message)))?;
+    let number = convert(&value, &Type::Number)
+        .map_err(|fault| fail(&format!("The count value is unsuitable: {}.", fault.message)))?;
     let Some(number) = number.as_number() else {
         return Err(fail("The count value is null; it must be a whole number."));
     };
@@ -60,7 +63,10 @@ fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, 
     let fail = |summary: &'static str, detail: &str| Diags::from(Diag::error(summary, detail).at(expr.span));
     let value = value_of(expr, scope)?;
     if value.marks().contains(Mark::Ephemeral) {
-        return Err(fail(FOR_EACH, "The for_each value is ephemeral, so it may differ between plan and apply; use a lasting value."));
+        return Err(fail(
+            FOR_EACH,
+            "The for_each value is ephemeral, so it may differ between plan and apply; use a lasting value.",
+        ));
     }
     if value.marks().contains(Mark::Sensitive) {
         return Err(fail(
@@ -71,7 +77,10 @@ fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, 
     }
     let (value, _) = value.unmark();
     if value.is_null() {
-        return Err(fail(FOR_EACH, "The for_each value is null; it must be a map, or a set of strings."));
+        return Err(fail(
+            FOR_EACH,
+            "The for_each value is null; it must be a map, or a set of strings.",
+        ));
     }
     let unknown = || {
         fail(
@@ -85,9 +94,10 @@ fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, 
             Type::Map(_) | Type::Object(_) | Type::Set(_) | Type::Dynamic => Err(unknown()),
             _ => Err(fail(FOR_EACH, &unsuitable(ty))),
         },
-        Data::Map(_, entries) | Data::Object(entries) => {
-            Ok(entries.iter().map(|(key, value)| (key.clone(), value.clone())).collect())
-        }
+        Data::Map(_, entries) | Data::Object(entries) => Ok(entries
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone()))
+            .collect()),
         Data::Set(element, items) => {
             if items.is_empty() {
                 return Ok(BTreeMap::new());
@@ -105,7 +115,10 @@ fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, 
             let mut each = BTreeMap::new();
             for item in items.iter() {
                 let Some(key) = item.as_str() else {
-                    return Err(fail("Invalid for_each set argument", "A for_each set must not hold null."));
+                    return Err(fail(
+                        "Invalid for_each set argument",
+                        "A for_each set must not hold null.",
+                    ));
                 };
                 each.insert(key.clone(), item.clone());
             }
@@ -116,5 +129,8 @@ fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, 
 }
 
 fn unsuitable(ty: &Type) -> String {
-    format!("The for_each value must be a map, or a set of strings; this is {}.", ty.friendly_name())
+    format!(
+        "The for_each value must be a map, or a set of strings; this is {}.",
+        ty.friendly_name()
+    )
 }

@@ -60,11 +60,23 @@ pub struct Planned {
 }
 
 /// The schemas of all providers that configuration and state name.
-pub async fn fetch_schemas(module: &Module, state: &State, providers: &dyn Providers) -> Result<Schemas, Diags> {
-    let mut needed: BTreeSet<ProviderAddr> =
-        module.resources.values().map(|config| config.provider_config.provider.clone()).collect();
+pub async fn fetch_schemas(
+    module: &Module,
+    state: &State,
+    providers: &dyn Providers,
+) -> Result<Schemas, Diags> {
+    let mut needed: BTreeSet<ProviderAddr> = module
+        .resources
+        .values()
+        .map(|config| config.provider_config.provider.clone())
+        .collect();
     needed.extend(module.configured_providers());
-    needed.extend(state.resources.values().map(|resource| resource.provider.provider.clone()));
+    needed.extend(
+        state
+            .resources
+            .values()
+            .map(|resource| resource.provider.provider.clone()),
+    );
     let fetched = join_all(needed.iter().map(|provider| providers.schema(provider))).await;
     let mut diags = Diags::new();
     let schemas = needed
@@ -72,7 +84,11 @@ pub async fn fetch_schemas(module: &Module, state: &State, providers: &dyn Provi
         .zip(fetched)
         .filter_map(|(provider, result)| diags.take(result).map(|schema| (provider.clone(), schema)))
         .collect();
-    if diags.has_errors() { Err(diags) } else { Ok(schemas) }
+    if diags.has_errors() {
+        Err(diags)
+    } else {
+        Ok(schemas)
+    }
 }
 
 /// Makes a plan.
@@ -83,14 +99,33 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     };
     let mut state = inputs.state.clone();
     let moved = moves::apply_implied(inputs.module, &mut state);
-    let graph = build(&Sight { module: inputs.module, state: &state, schemas: &schemas }, None);
+    let graph = build(
+        &Sight {
+            module: inputs.module,
+            state: &state,
+            schemas: &schemas,
+        },
+        None,
+    );
     let cycles = cycle_faults(&graph);
     if cycles.has_errors() {
-        return Planned { plan: None, diags: cycles };
+        return Planned {
+            plan: None,
+            diags: cycles,
+        };
     }
     let order = Order::of(&graph, inputs.module);
-    let walk_options = Options { replace: inputs.options.replace.clone(), ..inputs.options.clone() };
-    let values = Values::new(inputs.module, &inputs.variables, &inputs.options.workspace, false, inputs.caps);
+    let walk_options = Options {
+        replace: inputs.options.replace.clone(),
+        ..inputs.options.clone()
+    };
+    let values = Values::new(
+        inputs.module,
+        &inputs.variables,
+        &inputs.options.workspace,
+        false,
+        inputs.caps,
+    );
     let engine = Engine::new(
         inputs.module,
         values,
@@ -129,11 +164,23 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
 }
 
 fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::node::Node>) -> Planned {
-    let Found { previous, refreshed, mut changes, mut drift, outputs, checks, diags, .. } = found;
+    let Found {
+        previous,
+        refreshed,
+        mut changes,
+        mut drift,
+        outputs,
+        checks,
+        diags,
+        ..
+    } = found;
     changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
     drift.sort_by(|a, b| a.address.cmp(&b.address));
     let errored = diags.has_errors();
-    let stored: Vec<Arc<[ConfigResource]>> = changes.iter().map(|change| stored_dependencies(change, &refreshed)).collect();
+    let stored: Vec<Arc<[ConfigResource]>> = changes
+        .iter()
+        .map(|change| stored_dependencies(change, &refreshed))
+        .collect();
     let steps = if errored || inputs.options.mode == Mode::RefreshOnly {
         Vec::new()
     } else {
@@ -154,7 +201,10 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::n
         timestamp: inputs.timestamp,
         errored,
     };
-    Planned { plan: Some(plan), diags: in_source_order(diags) }
+    Planned {
+        plan: Some(plan),
+        diags: in_source_order(diags),
+    }
 }
 
 /// The dependencies recorded with the object that a change starts from, or for a new one those it will have.
@@ -173,6 +223,13 @@ fn stored_dependencies(change: &Change, state: &State) -> Arc<[ConfigResource]> 
 /// Visits end in any order; people read from top to bottom.
 fn in_source_order(diags: Diags) -> Diags {
     let mut diags: Vec<_> = diags.into_iter().collect();
-    diags.sort_by(|a, b| (a.severity, a.subject.is_none(), a.subject, &a.address).cmp(&(b.severity, b.subject.is_none(), b.subject, &b.address)));
+    diags.sort_by(|a, b| {
+        (a.severity, a.subject.is_none(), a.subject, &a.address).cmp(&(
+            b.severity,
+            b.subject.is_none(),
+            b.subject,
+            &b.address,
+        ))
+    });
     diags.into_iter().collect()
 }

@@ -261,7 +261,9 @@ impl Plan {
 
     /// Does any object or output change?
     pub fn has_changes(&self) -> bool {
-        self.changes.iter().any(|change| change.action != Action::NoOp || change.previous_address.is_some())
+        self.changes
+            .iter()
+            .any(|change| change.action != Action::NoOp || change.previous_address.is_some())
             || self.has_output_changes()
     }
 
@@ -271,7 +273,10 @@ impl Plan {
 
     /// The counts people read first.
     pub fn summary(&self) -> Summary {
-        let mut summary = Summary { drift: self.drift.len(), ..Summary::default() };
+        let mut summary = Summary {
+            drift: self.drift.len(),
+            ..Summary::default()
+        };
         for change in &self.changes {
             summary.moves += usize::from(change.previous_address.is_some());
             match change.action {
@@ -283,7 +288,11 @@ impl Plan {
                 Action::DeleteThenCreate | Action::CreateThenDelete => summary.replaces += 1,
             }
         }
-        summary.outputs = self.outputs.values().filter(|output| output.action != Action::NoOp).count();
+        summary.outputs = self
+            .outputs
+            .values()
+            .filter(|output| output.action != Action::NoOp)
+            .count();
         summary
     }
 }

@@ -10,13 +10,18 @@ use ashlar_config::Module;
 use ashlar_state::State;
 
 /// Moves objects in the state; gives for each new address the one it had before.
-pub(crate) fn apply_implied(module: &Module, state: &mut State) -> BTreeMap<ResourceInstance, ResourceInstance> {
+pub(crate) fn apply_implied(
+    module: &Module,
+    state: &mut State,
+) -> BTreeMap<ResourceInstance, ResourceInstance> {
     let mut moved = BTreeMap::new();
     for (address, resource) in &mut state.resources {
         if !address.module.is_root() {
             continue;
         }
-        let Some(config) = module.resources.get(&address.resource) else { continue };
+        let Some(config) = module.resources.get(&address.resource) else {
+            continue;
+        };
         let (from, to) = if config.count.is_some() {
             (InstanceKey::None, InstanceKey::Int(0))
         } else if config.for_each.is_none() {

@@ -80,8 +80,14 @@ pub fn build(sight: &Sight<'_>, until: Option<&str>) -> Graph<Node> {
 pub fn cycle_faults(graph: &Graph<Node>) -> Diags {
     let fault = |group: Vec<Node>| {
         let names: Vec<String> = group.iter().map(Node::to_string).collect();
-        Diag::error("Cycle", format!("Cycle: {}. Each of these needs another of them first, so none can be the first. \
-             Take one of the references out.", names.join(", ")))
+        Diag::error(
+            "Cycle",
+            format!(
+                "Cycle: {}. Each of these needs another of them first, so none can be the first. \
+             Take one of the references out.",
+                names.join(", ")
+            ),
+        )
     };
     graph.cycles().into_iter().map(fault).collect()
 }
@@ -152,7 +158,12 @@ fn referred(sight: &Sight<'_>, node: &Node) -> BTreeSet<Node> {
                 for expr in output.expressions() {
                     collect(&mut found, ashlar_eval::references(expr).0);
                 }
-                found.extend(output.depends_on.iter().filter_map(|depends| subject_node(&depends.subject)));
+                found.extend(
+                    output
+                        .depends_on
+                        .iter()
+                        .filter_map(|depends| subject_node(&depends.subject)),
+                );
             }
         }
         Node::Resource(resource) => {
@@ -163,12 +174,23 @@ fn referred(sight: &Sight<'_>, node: &Node) -> BTreeSet<Node> {
                 if let Some(schema) = resource_block(sight, config, resource) {
                     collect(&mut found, ashlar_eval::block_references(&config.body, schema).0);
                 }
-                found.extend(config.depends_on.iter().filter_map(|depends| subject_node(&depends.subject)));
+                found.extend(
+                    config
+                        .depends_on
+                        .iter()
+                        .filter_map(|depends| subject_node(&depends.subject)),
+                );
             }
         }
         Node::Provider(provider) => {
-            if let (Some(block), Some(schemas)) = (module.provider_block(provider), sight.schemas.get(&provider.provider)) {
-                collect(&mut found, ashlar_eval::block_references(&block.body, &schemas.provider.block).0);
+            if let (Some(block), Some(schemas)) = (
+                module.provider_block(provider),
+                sight.schemas.get(&provider.provider),
+            ) {
+                collect(
+                    &mut found,
+                    ashlar_eval::block_references(&block.body, &schemas.provider.block).0,
+                );
             }
         }
         Node::Orphan(_) => {}
@@ -179,7 +201,11 @@ fn referred(sight: &Sight<'_>, node: &Node) -> BTreeSet<Node> {
 
 /// The references of an expression, faulty ones left out: evaluation reports those.
 fn collect<'a>(found: &mut BTreeSet<Node>, references: impl IntoIterator<Item = Reference<'a>>) {
-    found.extend(references.into_iter().filter_map(|reference| subject_node(&reference.subject)));
+    found.extend(
+        references
+            .into_iter()
+            .filter_map(|reference| subject_node(&reference.subject)),
+    );
 }
 
 fn subject_node(subject: &Subject) -> Option<Node> {

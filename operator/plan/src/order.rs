@@ -21,7 +21,10 @@ impl Order {
     /// Reads them off an acyclic graph.
     pub fn of(graph: &Graph<Node>, module: &Module) -> Self {
         let order = graph.order().unwrap_or_default();
-        Self { dependencies: dependencies(graph, &order), created_first: created_first(graph, &order, module) }
+        Self {
+            dependencies: dependencies(graph, &order),
+            created_first: created_first(graph, &order, module),
+        }
     }
 
     /// All resources that this one depends on, transitively, sorted by their printed form: what state records.
@@ -47,8 +50,11 @@ fn dependencies(graph: &Graph<Node>, order: &[Node]) -> HashMap<ConfigResource, 
         })
         .collect();
     resources.sort();
-    let ids: HashMap<&ConfigResource, u32> =
-        resources.iter().zip(0..).map(|((_, resource), id)| (*resource, id)).collect();
+    let ids: HashMap<&ConfigResource, u32> = resources
+        .iter()
+        .zip(0..)
+        .map(|((_, resource), id)| (*resource, id))
+        .collect();
     let mut reached: HashMap<&Node, Arc<[u32]>> = HashMap::new();
     let mut found = HashMap::new();
     for node in order {
@@ -64,7 +70,10 @@ fn dependencies(graph: &Graph<Node>, order: &[Node]) -> HashMap<ConfigResource, 
         all.sort_unstable();
         all.dedup();
         if let Node::Resource(resource) = node {
-            let names = all.iter().filter_map(|id| resources.get(*id as usize)).map(|(_, name)| (*name).clone());
+            let names = all
+                .iter()
+                .filter_map(|id| resources.get(*id as usize))
+                .map(|(_, name)| (*name).clone());
             found.insert(resource.clone(), names.collect());
         }
         reached.insert(node, all.into());

@@ -51,7 +51,11 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
     let mut diags = Diags::new();
     let mut check = None;
     if checked && !output.preconditions.is_empty() {
-        let (status, remarks) = conditions::check(&output.preconditions, &scope, "Module output value precondition failed");
+        let (status, remarks) = conditions::check(
+            &output.preconditions,
+            &scope,
+            "Module output value precondition failed",
+        );
         diags.extend(remarks);
         check = Some(status);
         if diags.has_errors() {
@@ -75,7 +79,12 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
         diags.push(Diag::error("Ephemeral value not allowed", detail).at(output.value.span));
         return Err(diags);
     }
-    Ok(Evaluated { value: value.unmark_deep().0, sensitive: output.sensitive, check, diags })
+    Ok(Evaluated {
+        value: value.unmark_deep().0,
+        sensitive: output.sensitive,
+        check,
+        diags,
+    })
 }
 
 fn compare(before: Option<&OutputState>, after: Value, sensitive: bool) -> OutputChange {
@@ -83,12 +92,22 @@ fn compare(before: Option<&OutputState>, after: Value, sensitive: bool) -> Outpu
     let action = match before {
         None => Action::Create,
         Some(before) => {
-            let same = after.is_wholly_known() && matches!(ops::equal(&before.value, &after).data(), Data::Bool(true));
-            if same && was_sensitive == sensitive { Action::NoOp } else { Action::Update }
+            let same = after.is_wholly_known()
+                && matches!(ops::equal(&before.value, &after).data(), Data::Bool(true));
+            if same && was_sensitive == sensitive {
+                Action::NoOp
+            } else {
+                Action::Update
+            }
         }
     };
     let before = before.map_or_else(|| Value::null(Type::Dynamic), |before| before.value.clone());
-    OutputChange { action, before, after, sensitive: (was_sensitive, sensitive) }
+    OutputChange {
+        action,
+        before,
+        after,
+        sensitive: (was_sensitive, sensitive),
+    }
 }
 
 /// The change of an output that is no longer configured, or goes with everything else.

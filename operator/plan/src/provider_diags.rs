@@ -8,12 +8,18 @@ use ashlar_value::Path;
 
 /// Gives each remark the place of the argument it is about, or the place of the block.
 pub fn place_all(remarks: Vec<ProviderDiag>, body: &Body, address: Option<&ResourceInstance>) -> Diags {
-    remarks.into_iter().map(|remark| place(remark, Some(body), address)).collect()
+    remarks
+        .into_iter()
+        .map(|remark| place(remark, Some(body), address))
+        .collect()
 }
 
 /// As [`place_all`], for calls that are about no configuration.
 pub fn unplaced(remarks: Vec<ProviderDiag>, address: &ResourceInstance) -> Diags {
-    remarks.into_iter().map(|remark| place(remark, None, Some(address))).collect()
+    remarks
+        .into_iter()
+        .map(|remark| place(remark, None, Some(address)))
+        .collect()
 }
 
 fn place(remark: ProviderDiag, body: Option<&Body>, address: Option<&ResourceInstance>) -> Diag {
@@ -26,7 +32,11 @@ fn place(remark: ProviderDiag, body: Option<&Body>, address: Option<&ResourceIns
         diag.subject = ashlar_eval::locate(body, &path);
     }
     if diag.subject.is_none() {
-        diag.attribute = remark.path.as_ref().filter(|path| !path.is_root()).map(Path::to_string);
+        diag.attribute = remark
+            .path
+            .as_ref()
+            .filter(|path| !path.is_root())
+            .map(Path::to_string);
     }
     match address {
         Some(address) => diag.about(address),

@@ -24,7 +24,9 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, _refre
     found.by_resource.clear();
     found.checks.clear();
     let state = found.refreshed.clone();
-    let works = state.objects().map(|(address, deposed, object)| plan_one(engine, &state, address, deposed, object));
+    let works = state
+        .objects()
+        .map(|(address, deposed, object)| plan_one(engine, &state, address, deposed, object));
     for result in join_all(works).await {
         match result {
             Ok((change, diags)) => {
@@ -34,7 +36,11 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, _refre
             Err(diags) => found.diags.extend(diags),
         }
     }
-    found.outputs = state.outputs.iter().map(|(name, before)| (name.clone(), outputs::removal(before))).collect();
+    found.outputs = state
+        .outputs
+        .iter()
+        .map(|(name, before)| (name.clone(), outputs::removal(before)))
+        .collect();
 }
 
 async fn plan_one(
@@ -44,7 +50,9 @@ async fn plan_one(
     deposed: Option<DeposedKey>,
     object: &Arc<Object>,
 ) -> Result<(Change, Diags), Diags> {
-    let Some(resource) = state.resources.get(&address.resource) else { return Err(Diags::new()) };
+    let Some(resource) = state.resources.get(&address.resource) else {
+        return Err(Diags::new());
+    };
     let provider_config = resource.provider.clone();
     let schema = engine.resource_schema(&provider_config.provider, &address.resource.resource)?;
     let provider = engine.provider(&provider_config)?;
@@ -60,9 +68,19 @@ async fn plan_one(
             None => faults,
         });
     }
-    let Some(offers) = engine.schemas.get(&provider_config.provider) else { return Err(Diags::new()) };
+    let Some(offers) = engine.schemas.get(&provider_config.provider) else {
+        return Err(Diags::new());
+    };
     let (live, mut diags) = read_stored(&*provider, &address, schema, object).await?;
-    let removal = Removal { engine, address, deposed, provider: provider_config, offers, schema, reason: None };
+    let removal = Removal {
+        engine,
+        address,
+        deposed,
+        provider: provider_config,
+        offers,
+        schema,
+        reason: None,
+    };
     let change = removal.plan_delete(&*provider, &live, &mut diags).await?;
     Ok((change, diags))
 }

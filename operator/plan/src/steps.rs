@@ -71,10 +71,12 @@ impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{} ", self.id.0)?;
         let object = |at: &usize| {
-            self.changes.get(*at).map_or_else(String::new, |change| match change.deposed {
-                Some(key) => format!("{} deposed {key}", change.address),
-                None => change.address.to_string(),
-            })
+            self.changes
+                .get(*at)
+                .map_or_else(String::new, |change| match change.deposed {
+                    Some(key) => format!("{} deposed {key}", change.address),
+                    None => change.address.to_string(),
+                })
         };
         match &self.step.op {
             Op::Configure(provider) => write!(f, "configure {provider}")?,
@@ -95,7 +97,9 @@ impl fmt::Display for Line<'_> {
             Op::Output(name) => write!(f, "output {name}")?,
         }
         if let Some(reason) = match &self.step.op {
-            Op::Write(at) | Op::Read(at) | Op::Delete(at) => self.changes.get(*at).and_then(|change| change.reason),
+            Op::Write(at) | Op::Read(at) | Op::Delete(at) => {
+                self.changes.get(*at).and_then(|change| change.reason)
+            }
             _ => None,
         } {
             write!(f, " because {}", reason.as_str())?;
@@ -112,7 +116,12 @@ impl fmt::Display for Line<'_> {
 
 /// Makes the table. `graph` is the plan's graph of configuration; `changes` are sorted; `stored` gives the dependencies
 /// recorded in state of each changed object, by its index in `changes`.
-pub(crate) fn build(graph: &Graph<Node>, changes: &[Change], stored: &[Arc<[ConfigResource]>], mode: Mode) -> Vec<Step> {
+pub(crate) fn build(
+    graph: &Graph<Node>,
+    changes: &[Change],
+    stored: &[Arc<[ConfigResource]>],
+    mode: Mode,
+) -> Vec<Step> {
     let mut draft = Graph::new();
     let creators = add_operations(&mut draft, graph, changes, mode);
     link_configuration(&mut draft, graph);
@@ -174,7 +183,11 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
     let mut operations: BTreeMap<ConfigResource, Vec<Op>> = BTreeMap::new();
     for op in draft.nodes() {
         if let Op::Settle(resource) = op {
-            let own = draft.dependencies(op).filter(|op| matches!(op, Op::Write(_) | Op::Read(_))).cloned().collect();
+            let own = draft
+                .dependencies(op)
+                .filter(|op| matches!(op, Op::Write(_) | Op::Read(_)))
+                .cloned()
+                .collect();
             operations.insert(resource.clone(), own);
         }
     }
@@ -214,10 +227,18 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
     }
 }
 
-fn link_destroys(draft: &mut Graph<Op>, changes: &[Change], stored: &[Arc<[ConfigResource]>], creators: &Creators) {
+fn link_destroys(
+    draft: &mut Graph<Op>,
+    changes: &[Change],
+    stored: &[Arc<[ConfigResource]>],
+    creators: &Creators,
+) {
     let mut destroyers: BTreeMap<ConfigResource, Vec<usize>> = BTreeMap::new();
     for (at, change) in changes.iter().enumerate() {
-        let destroys = matches!(change.action, Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete);
+        let destroys = matches!(
+            change.action,
+            Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete
+        );
         if !destroys || change.address.resource.resource.mode != ashlar_addr::Mode::Managed {
             continue;
         }
@@ -232,7 +253,11 @@ fn link_destroys(draft: &mut Graph<Op>, changes: &[Change], stored: &[Arc<[Confi
         }
     }
     let created_first = |resource: &ConfigResource| {
-        let of = |at: &usize| changes.get(*at).is_some_and(|change| change.create_before_destroy);
+        let of = |at: &usize| {
+            changes
+                .get(*at)
+                .is_some_and(|change| change.create_before_destroy)
+        };
         destroyers.get(resource).is_some_and(|own| own.iter().any(of))
     };
     // Resource by resource, so that the number of edges stays linear in instances.
@@ -254,7 +279,9 @@ fn link_destroys(draft: &mut Graph<Op>, changes: &[Change], stored: &[Arc<[Confi
     }
     for (resource, own) in creators {
         for dependency in dependencies_of(own, stored, resource) {
-            let Some(others) = destroyers.get(&dependency) else { continue };
+            let Some(others) = destroyers.get(&dependency) else {
+                continue;
+            };
             if created_first(&dependency) {
                 for other in others {
                     draft.depend(Op::Delete(*other), Op::Settle(resource.clone()));
@@ -275,20 +302,33 @@ fn dependencies_of(
     resource: &ConfigResource,
 ) -> BTreeSet<ConfigResource> {
     let of = |at: &usize| stored.get(*at).into_iter().flat_map(|stored| stored.iter());
-    changes.iter().flat_map(of).filter(|dependency| *dependency != resource).cloned().collect()
+    changes
+        .iter()
+        .flat_map(of)
+        .filter(|dependency| *dependency != resource)
+        .cloned()
+        .collect()
 }
 
 /// Gives the steps their numbers, dependencies first where there is no cycle (a cycle is reported before apply).
 fn number(draft: &Graph<Op>) -> Vec<Step> {
     let order = draft.order().unwrap_or_else(|| draft.nodes().cloned().collect());
-    let ids: HashMap<&Op, StepId> =
-        order.iter().enumerate().map(|(at, op)| (op, StepId(u32::try_from(at).unwrap_or(u32::MAX)))).collect();
+    let ids: HashMap<&Op, StepId> = order
+        .iter()
+        .enumerate()
+        .map(|(at, op)| (op, StepId(u32::try_from(at).unwrap_or(u32::MAX))))
+        .collect();
     order
         .iter()
         .map(|op| {
-            let after: BTreeSet<StepId> =
-                draft.dependencies(op).filter_map(|dependency| ids.get(dependency).copied()).collect();
-            Step { op: op.clone(), after: after.into_iter().collect() }
+            let after: BTreeSet<StepId> = draft
+                .dependencies(op)
+                .filter_map(|dependency| ids.get(dependency).copied())
+                .collect();
+            Step {
+                op: op.clone(),
+                after: after.into_iter().collect(),
+            }
         })
         .collect()
 }

@@ -28,7 +28,9 @@ pub(crate) fn is_triggered(walk: &PlanWalk<'_>, instance: &Instance<'_>) -> Resu
         });
         let Some((resource, reference)) = named else {
             let detail = "Only resources of this module, their instances and their attributes can trigger a replacement.";
-            return Err(Diag::error("Invalid replace_triggered_by reference", detail).at(expr.span).into());
+            return Err(Diag::error("Invalid replace_triggered_by reference", detail)
+                .at(expr.span)
+                .into());
         };
         let key = match &reference.key {
             InstanceKey::None => dynamic_key(expr, instance)?,
@@ -36,7 +38,12 @@ pub(crate) fn is_triggered(walk: &PlanWalk<'_>, instance: &Instance<'_>) -> Resu
         };
         let resource = resource.within_config(ModuleAddr::root());
         let results = lock(&walk.found);
-        let changes = results.by_resource.get(&resource).into_iter().flatten().filter_map(|at| results.changes.get(*at));
+        let changes = results
+            .by_resource
+            .get(&resource)
+            .into_iter()
+            .flatten()
+            .filter_map(|at| results.changes.get(*at));
         let path: Path = reference.remaining.iter().map(step).collect();
         for change in changes {
             if key.as_ref().is_none_or(|key| *key == change.address.key) && fires(change, &path) {
@@ -54,7 +61,10 @@ fn dynamic_key(expr: &ashlar_syntax::Expr, instance: &Instance<'_>) -> Result<Op
         match &expr.kind {
             ashlar_syntax::ExprKind::Relative { source, .. } => expr = source,
             ashlar_syntax::ExprKind::Index { key, .. } => {
-                let scope = instance.engine.values.instance_scope(instance.repetition.clone(), None);
+                let scope = instance
+                    .engine
+                    .values
+                    .instance_scope(instance.repetition.clone(), None);
                 let (value, diags) = ashlar_eval::evaluate(key, &scope);
                 if diags.has_errors() {
                     return Err(diags);
@@ -62,7 +72,10 @@ fn dynamic_key(expr: &ashlar_syntax::Expr, instance: &Instance<'_>) -> Result<Op
                 let (value, _) = value.unmark();
                 return Ok(match value.data() {
                     Data::Number(number) => number.to_i64().map(InstanceKey::Int),
-                    _ => convert(&value, &Type::String).ok().and_then(|text| text.as_str().cloned()).map(InstanceKey::String),
+                    _ => convert(&value, &Type::String)
+                        .ok()
+                        .and_then(|text| text.as_str().cloned())
+                        .map(InstanceKey::String),
                 });
             }
             _ => return Ok(None),
@@ -73,10 +86,14 @@ fn dynamic_key(expr: &ashlar_syntax::Expr, instance: &Instance<'_>) -> Result<Op
 fn step(step: &Step) -> PathStep {
     match step {
         Step::Attr { name, .. } => PathStep::Attr(name.clone()),
-        Step::Index { key: Literal::Number(text), .. } => {
-            PathStep::Index(Number::parse(text).map_or_else(Value::dynamic, Value::number))
-        }
-        Step::Index { key: Literal::String(text), .. } => PathStep::Index(Value::string(text)),
+        Step::Index {
+            key: Literal::Number(text),
+            ..
+        } => PathStep::Index(Number::parse(text).map_or_else(Value::dynamic, Value::number)),
+        Step::Index {
+            key: Literal::String(text),
+            ..
+        } => PathStep::Index(Value::string(text)),
         Step::Index { .. } => PathStep::Index(Value::dynamic()),
     }
 }

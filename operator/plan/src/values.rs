@@ -44,9 +44,25 @@ impl<'a> Values<'a> {
         applying: bool,
         caps: &'a dyn Caps,
     ) -> Self {
-        let locals = module.locals.keys().map(|name| (name.clone(), OnceLock::new())).collect();
-        let resources = module.resources.keys().map(|resource| (resource.clone(), OnceLock::new())).collect();
-        Self { module, variables, locals, resources, workspace, applying, caps }
+        let locals = module
+            .locals
+            .keys()
+            .map(|name| (name.clone(), OnceLock::new()))
+            .collect();
+        let resources = module
+            .resources
+            .keys()
+            .map(|resource| (resource.clone(), OnceLock::new()))
+            .collect();
+        Self {
+            module,
+            variables,
+            locals,
+            resources,
+            workspace,
+            applying,
+            caps,
+        }
     }
 
     /// Fills in a local value; the first filling counts.
@@ -70,12 +86,20 @@ impl<'a> Values<'a> {
 
     /// The scope of expressions outside any instance.
     pub fn scope(&self) -> InstanceScope<'_> {
-        InstanceScope { values: self, repetition: Repetition::default(), this: None }
+        InstanceScope {
+            values: self,
+            repetition: Repetition::default(),
+            this: None,
+        }
     }
 
     /// The scope of one instance's expressions; `this` is what `self` means.
     pub fn instance_scope(&self, repetition: Repetition, this: Option<Value>) -> InstanceScope<'_> {
-        InstanceScope { values: self, repetition, this }
+        InstanceScope {
+            values: self,
+            repetition,
+            this,
+        }
     }
 }
 
@@ -92,7 +116,10 @@ impl Scope for InstanceScope<'_> {
         let found = match &reference.subject {
             Subject::Var(name) => values.variables.get(name).cloned(),
             Subject::Local(name) => values.locals.get(name).and_then(|cell| cell.get().cloned()),
-            Subject::Resource(resource) => values.resources.get(resource).and_then(|cell| cell.get().cloned()),
+            Subject::Resource(resource) => values
+                .resources
+                .get(resource)
+                .and_then(|cell| cell.get().cloned()),
             Subject::Path(name) => match &**name {
                 "module" | "root" => Some(Value::string(".")),
                 "cwd" => values.caps.cwd().ok().map(Value::string),
@@ -146,13 +173,23 @@ fn unresolved(reference: &Reference<'_>) -> Diags {
 /// Instances missing among a count are wholly unknown.
 pub fn combine(expansion: &Expansion, mut instances: BTreeMap<InstanceKey, Value>) -> Value {
     match expansion {
-        Expansion::Single => instances.remove(&InstanceKey::None).unwrap_or_else(Value::dynamic),
+        Expansion::Single => instances
+            .remove(&InstanceKey::None)
+            .unwrap_or_else(Value::dynamic),
         Expansion::Count(count) => {
-            let at = |index| instances.remove(&InstanceKey::Int(index)).unwrap_or_else(Value::dynamic);
+            let at = |index| {
+                instances
+                    .remove(&InstanceKey::Int(index))
+                    .unwrap_or_else(Value::dynamic)
+            };
             Value::tuple((0..*count).map(at).collect())
         }
         Expansion::ForEach(each) => {
-            let mut of = |key: &Arc<str>| instances.remove(&InstanceKey::String(key.clone())).unwrap_or_else(Value::dynamic);
+            let mut of = |key: &Arc<str>| {
+                instances
+                    .remove(&InstanceKey::String(key.clone()))
+                    .unwrap_or_else(Value::dynamic)
+            };
             let attrs: Vec<(Arc<str>, Value)> = each.keys().map(|key| (key.clone(), of(key))).collect();
             Value::object(attrs)
         }
@@ -193,9 +230,10 @@ impl Expansion {
     /// What `each` and `count` mean for the instance with this key.
     pub fn repetition(&self, key: &InstanceKey) -> Repetition {
         match (self, key) {
-            (Expansion::Count(_), InstanceKey::Int(index)) => {
-                Repetition { count_index: Some(Value::number(*index)), each: None }
-            }
+            (Expansion::Count(_), InstanceKey::Int(index)) => Repetition {
+                count_index: Some(Value::number(*index)),
+                each: None,
+            },
             (Expansion::ForEach(each), InstanceKey::String(key)) => Repetition {
                 count_index: None,
                 each: each.get(key).map(|value| (Value::string(key), value.clone())),

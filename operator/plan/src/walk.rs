@@ -22,8 +22,7 @@ use crate::{
     model::{Action, Change, CheckStatus, Mode, Options, OutputChange, Reason},
     node::Node,
     order::Order,
-    outputs,
-    triggers,
+    outputs, triggers,
     values::{Expansion, combine},
 };
 
@@ -70,7 +69,9 @@ impl PlanWalk<'_> {
                     }),
                 }
             }
-            let Some((node, result)) = running.next().await else { break };
+            let Some((node, result)) = running.next().await else {
+                break;
+            };
             let succeeded = result.is_ok();
             let (Ok(diags) | Err(diags)) = result;
             lock(&self.found).diags.extend(diags);
@@ -89,7 +90,9 @@ impl PlanWalk<'_> {
     }
 
     fn visit_local(&self, name: &Arc<str>) -> Result<Diags, Diags> {
-        let Some(local) = self.engine.module.locals.get(name) else { return Ok(Diags::new()) };
+        let Some(local) = self.engine.module.locals.get(name) else {
+            return Ok(Diags::new());
+        };
         let (value, diags) = ashlar_eval::evaluate(&local.expr, &self.engine.values.scope());
         if diags.has_errors() {
             return Err(diags);
@@ -99,12 +102,22 @@ impl PlanWalk<'_> {
     }
 
     async fn visit_resource(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
-        let Some(config) = self.engine.module.resources.get(&resource.resource) else { return Ok(Diags::new()) };
-        let expansion = expand(config.count.as_ref(), config.for_each.as_ref(), &self.engine.values.scope())?;
+        let Some(config) = self.engine.module.resources.get(&resource.resource) else {
+            return Ok(Diags::new());
+        };
+        let expansion = expand(
+            config.count.as_ref(),
+            config.for_each.as_ref(),
+            &self.engine.values.scope(),
+        )?;
         let keys = expansion.keys();
-        let visits = keys.iter().map(|key| self.visit_instance(resource, config, &expansion, key));
-        let (planned, removed) =
-            futures::join!(join_all(visits), self.remove_others(resource, Some((config, &expansion))));
+        let visits = keys
+            .iter()
+            .map(|key| self.visit_instance(resource, config, &expansion, key));
+        let (planned, removed) = futures::join!(
+            join_all(visits),
+            self.remove_others(resource, Some((config, &expansion)))
+        );
         let mut diags = Diags::new();
         let mut failed = false;
         let mut values = BTreeMap::new();
@@ -125,7 +138,9 @@ impl PlanWalk<'_> {
         if failed || removed.is_err() {
             return Err(diags);
         }
-        self.engine.values.set_resource(&resource.resource, combine(&expansion, values));
+        self.engine
+            .values
+            .set_resource(&resource.resource, combine(&expansion, values));
         Ok(diags)
     }
 
@@ -136,7 +151,10 @@ impl PlanWalk<'_> {
         expansion: &Expansion,
         key: &InstanceKey,
     ) -> Result<(Value, Diags), Diags> {
-        let address = resource.resource.within(ModuleInstance::root()).instance(key.clone());
+        let address = resource
+            .resource
+            .within(ModuleInstance::root())
+            .instance(key.clone());
         let schema = self
             .engine
             .resource_schema(&config.provider_config.provider, &resource.resource)
@@ -169,13 +187,25 @@ impl PlanWalk<'_> {
         Ok((outcome.value, outcome.diags))
     }
 
-    async fn visit_data(&self, resource: &ConfigResource, instance: &Instance<'_>) -> Result<(Value, Diags), Diags> {
+    async fn visit_data(
+        &self,
+        resource: &ConfigResource,
+        instance: &Instance<'_>,
+    ) -> Result<(Value, Diags), Diags> {
         let pending = self.has_pending_changes(resource, instance.config);
         let outcome = instance.read_data(pending, false).await?;
-        let object = outcome.read.as_ref().map(|live| to_object(live, instance.schema)).transpose()?;
+        let object = outcome
+            .read
+            .as_ref()
+            .map(|live| to_object(live, instance.schema))
+            .transpose()?;
         let mut found = lock(&self.found);
-        found.previous.set(&instance.address, None, &instance.provider, object.clone());
-        found.refreshed.set(&instance.address, None, &instance.provider, object);
+        found
+            .previous
+            .set(&instance.address, None, &instance.provider, object.clone());
+        found
+            .refreshed
+            .set(&instance.address, None, &instance.provider, object);
         if let Some(check) = outcome.check {
             found.checks.insert(instance.address.to_string(), check);
         }
@@ -188,7 +218,8 @@ impl PlanWalk<'_> {
     /// Will anything change that the data source names in depends_on, or, if it has conditions, anything it depends on?
     fn has_pending_changes(&self, resource: &ConfigResource, config: &ResourceConfig) -> bool {
         let all = self.order.dependencies(resource);
-        let conditional = !config.lifecycle.preconditions.is_empty() || !config.lifecycle.postconditions.is_empty();
+        let conditional =
+            !config.lifecycle.preconditions.is_empty() || !config.lifecycle.postconditions.is_empty();
         let mut watched: Vec<ConfigResource> = Vec::new();
         if conditional {
             watched.extend(all.iter().cloned());
@@ -202,10 +233,15 @@ impl PlanWalk<'_> {
             }
         }
         let found = lock(&self.found);
-        watched.iter().filter(|resource| resource.resource.mode == ashlar_addr::Mode::Managed).any(|resource| {
-            let indices = found.by_resource.get(resource).into_iter().flatten();
-            indices.filter_map(|at| found.changes.get(*at)).any(|change| change.action != Action::NoOp)
-        })
+        watched
+            .iter()
+            .filter(|resource| resource.resource.mode == ashlar_addr::Mode::Managed)
+            .any(|resource| {
+                let indices = found.by_resource.get(resource).into_iter().flatten();
+                indices
+                    .filter_map(|at| found.changes.get(*at))
+                    .any(|change| change.action != Action::NoOp)
+            })
     }
 
     async fn visit_orphan(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
@@ -219,28 +255,43 @@ impl PlanWalk<'_> {
         wanted: Option<(&ResourceConfig, &Expansion)>,
     ) -> Result<Diags, Diags> {
         let address = resource.resource.within(ModuleInstance::root());
-        let Some(state) = self.state.resources.get(&address) else { return Ok(Diags::new()) };
+        let Some(state) = self.state.resources.get(&address) else {
+            return Ok(Diags::new());
+        };
         let mut removals = Vec::new();
         for (key, instance) in &state.instances {
             let orphan = wanted.is_none_or(|(_, expansion)| !expansion.contains(key));
             if let (Some(object), true) = (&instance.current, orphan) {
                 removals.push((key, None, object, Some(reason_for(key, wanted))));
             }
-            removals.extend(instance.deposed.iter().map(|(deposed, object)| (key, Some(*deposed), object, None)));
+            removals.extend(
+                instance
+                    .deposed
+                    .iter()
+                    .map(|(deposed, object)| (key, Some(*deposed), object, None)),
+            );
         }
         if resource.resource.mode == ashlar_addr::Mode::Data {
             let mut found = lock(&self.found);
             for (key, deposed, ..) in removals {
-                found.refreshed.set(&address.instance(key.clone()), deposed, &state.provider, None);
-                found.previous.set(&address.instance(key.clone()), deposed, &state.provider, None);
+                found
+                    .refreshed
+                    .set(&address.instance(key.clone()), deposed, &state.provider, None);
+                found
+                    .previous
+                    .set(&address.instance(key.clone()), deposed, &state.provider, None);
             }
             return Ok(Diags::new());
         }
         if removals.is_empty() {
             return Ok(Diags::new());
         }
-        let schema = self.engine.resource_schema(&state.provider.provider, &resource.resource)?;
-        let Some(offers) = self.engine.schemas.get(&state.provider.provider) else { return Ok(Diags::new()) };
+        let schema = self
+            .engine
+            .resource_schema(&state.provider.provider, &resource.resource)?;
+        let Some(offers) = self.engine.schemas.get(&state.provider.provider) else {
+            return Ok(Diags::new());
+        };
         let works = removals.into_iter().map(|(key, deposed, object, reason)| {
             let removal = Removal {
                 engine: self.engine,
@@ -252,18 +303,34 @@ impl PlanWalk<'_> {
                 reason,
             };
             async move {
-                let done = removal.plan(object, self.options, self.options.mode != Mode::RefreshOnly).await?;
+                let done = removal
+                    .plan(object, self.options, self.options.mode != Mode::RefreshOnly)
+                    .await?;
                 let previous = to_object(&done.previous, schema)?;
-                let refreshed = done.refreshed.as_ref().map(|live| to_object(live, schema)).transpose()?;
+                let refreshed = done
+                    .refreshed
+                    .as_ref()
+                    .map(|live| to_object(live, schema))
+                    .transpose()?;
                 let mut found = lock(&self.found);
-                found.previous.set(&removal.address, deposed, &state.provider, Some(previous));
-                found.refreshed.set(&removal.address, deposed, &state.provider, refreshed);
+                found
+                    .previous
+                    .set(&removal.address, deposed, &state.provider, Some(previous));
+                found
+                    .refreshed
+                    .set(&removal.address, deposed, &state.provider, refreshed);
                 if deposed.is_none() {
-                    found.note_drift(&removal.address, &state.provider, &done.previous, done.refreshed.as_ref());
+                    found.note_drift(
+                        &removal.address,
+                        &state.provider,
+                        &done.previous,
+                        done.refreshed.as_ref(),
+                    );
                 }
                 if let Some(mut change) = done.change {
                     change.previous_address = self.moved.get(&removal.address).cloned();
-                    if deposed.is_none() && wanted.is_some_and(|(config, _)| config.lifecycle.prevent_destroy) {
+                    if deposed.is_none() && wanted.is_some_and(|(config, _)| config.lifecycle.prevent_destroy)
+                    {
                         return Err(prevented(&removal.address, wanted));
                     }
                     found.add(resource, change);
@@ -273,17 +340,31 @@ impl PlanWalk<'_> {
         });
         let results: Vec<Result<Diags, Diags>> = join_all(works).await;
         let failed = results.iter().any(Result::is_err);
-        let diags: Diags = results.into_iter().flat_map(|(Ok(diags) | Err(diags))| diags).collect();
+        let diags: Diags = results
+            .into_iter()
+            .flat_map(|(Ok(diags) | Err(diags))| diags)
+            .collect();
         if failed { Err(diags) } else { Ok(diags) }
     }
 
-    fn record_state(&self, instance: &Instance<'_>, previous: Option<&Live>, refreshed: Option<&Live>) -> Result<(), Diags> {
+    fn record_state(
+        &self,
+        instance: &Instance<'_>,
+        previous: Option<&Live>,
+        refreshed: Option<&Live>,
+    ) -> Result<(), Diags> {
         let Some(previous) = previous else { return Ok(()) };
         let before = to_object(previous, instance.schema)?;
-        let after = refreshed.map(|live| to_object(live, instance.schema)).transpose()?;
+        let after = refreshed
+            .map(|live| to_object(live, instance.schema))
+            .transpose()?;
         let mut found = lock(&self.found);
-        found.previous.set(&instance.address, None, &instance.provider, Some(before));
-        found.refreshed.set(&instance.address, None, &instance.provider, after);
+        found
+            .previous
+            .set(&instance.address, None, &instance.provider, Some(before));
+        found
+            .refreshed
+            .set(&instance.address, None, &instance.provider, after);
         found.note_drift(&instance.address, &instance.provider, previous, refreshed);
         Ok(())
     }
@@ -291,7 +372,10 @@ impl PlanWalk<'_> {
 
 impl Found {
     pub(crate) fn add(&mut self, resource: &ConfigResource, change: Change) {
-        self.by_resource.entry(resource.clone()).or_default().push(self.changes.len());
+        self.by_resource
+            .entry(resource.clone())
+            .or_default()
+            .push(self.changes.len());
         self.changes.push(change);
     }
 

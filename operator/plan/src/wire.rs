@@ -126,18 +126,34 @@ const REASONS: [Reason; 10] = [
 
 const MODES: [Mode; 3] = [Mode::Normal, Mode::Destroy, Mode::RefreshOnly];
 
-const STATUSES: [CheckStatus; 4] = [CheckStatus::Pass, CheckStatus::Fail, CheckStatus::Error, CheckStatus::Unknown];
+const STATUSES: [CheckStatus; 4] = [
+    CheckStatus::Pass,
+    CheckStatus::Fail,
+    CheckStatus::Error,
+    CheckStatus::Unknown,
+];
 
 fn code<T: PartialEq>(table: &[T], item: &T) -> u8 {
-    table.iter().position(|known| known == item).and_then(|at| u8::try_from(at).ok()).unwrap_or(u8::MAX)
+    table
+        .iter()
+        .position(|known| known == item)
+        .and_then(|at| u8::try_from(at).ok())
+        .unwrap_or(u8::MAX)
 }
 
 fn decode_code<T: Copy>(table: &[T], code: u8) -> Result<T, Diags> {
-    table.get(usize::from(code)).copied().ok_or_else(|| damaged("it holds a code that is not known"))
+    table
+        .get(usize::from(code))
+        .copied()
+        .ok_or_else(|| damaged("it holds a code that is not known"))
 }
 
 fn damaged(why: &str) -> Diags {
-    Diag::error("Stored plan cannot be read", format!("The stored plan is damaged or of another release: {why}. Plan anew.")).into()
+    Diag::error(
+        "Stored plan cannot be read",
+        format!("The stored plan is damaged or of another release: {why}. Plan anew."),
+    )
+    .into()
 }
 
 /// Writes a plan.
@@ -149,7 +165,11 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
         replace: plan.options.replace.iter().map(ToString::to_string).collect(),
         parallelism: plan.options.parallelism,
         workspace: plan.options.workspace.clone(),
-        config: plan.config.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect(),
+        config: plan
+            .config
+            .iter()
+            .map(|(name, text)| (name.to_string(), text.to_string()))
+            .collect(),
         variables: plan
             .variables
             .iter()
@@ -164,8 +184,16 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .iter()
             .map(|(name, output)| Ok((name.to_string(), output_out(output)?)))
             .collect::<Result<_, Diags>>()?,
-        checks: plan.checks.iter().map(|(address, status)| (address.clone(), code(&STATUSES, status))).collect(),
-        steps: plan.steps.iter().map(|step| (op_out(&step.op), step.after.iter().map(|id| id.0).collect())).collect(),
+        checks: plan
+            .checks
+            .iter()
+            .map(|(address, status)| (address.clone(), code(&STATUSES, status)))
+            .collect(),
+        steps: plan
+            .steps
+            .iter()
+            .map(|step| (op_out(&step.op), step.after.iter().map(|id| id.0).collect()))
+            .collect(),
         providers: plan
             .providers
             .iter()
@@ -181,7 +209,10 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
 pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
     let wire: PlanWire = rmp_serde::from_slice(bytes).map_err(|fault| damaged(&fault.to_string()))?;
     if wire.format != FORMAT {
-        return Err(damaged(&format!("its format is {}, this release reads {FORMAT}", wire.format)));
+        return Err(damaged(&format!(
+            "its format is {}, this release reads {FORMAT}",
+            wire.format
+        )));
     }
     let mut variables = BTreeMap::new();
     for (name, value) in wire.variables {
@@ -202,20 +233,35 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
         checks.insert(address, decode_code(&STATUSES, status)?);
     }
     let providers = wire.providers.into_iter().map(|(provider, version, digest)| {
-        Ok(ProviderPin { provider: parse(&provider)?, version, digest })
+        Ok(ProviderPin {
+            provider: parse(&provider)?,
+            version,
+            digest,
+        })
     });
     let steps = wire.steps.into_iter().map(|(op, after)| {
-        Ok(Step { op: op_in(op)?, after: after.into_iter().map(StepId).collect() })
+        Ok(Step {
+            op: op_in(op)?,
+            after: after.into_iter().map(StepId).collect(),
+        })
     });
     Ok(Plan {
         options: Options {
             mode: decode_code(&MODES, wire.mode)?,
             refresh: wire.refresh,
-            replace: wire.replace.iter().map(|text| parse(text)).collect::<Result<_, _>>()?,
+            replace: wire
+                .replace
+                .iter()
+                .map(|text| parse(text))
+                .collect::<Result<_, _>>()?,
             parallelism: wire.parallelism,
             workspace: wire.workspace,
         },
-        config: wire.config.into_iter().map(|(name, text)| (name.into(), text.into())).collect(),
+        config: wire
+            .config
+            .into_iter()
+            .map(|(name, text)| (name.into(), text.into()))
+            .collect(),
         variables,
         previous_state: ashlar_state::read(&wire.previous_state)?,
         prior_state: ashlar_state::read(&wire.prior_state)?,
@@ -231,7 +277,8 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
 }
 
 fn parse<T: std::str::FromStr<Err = ashlar_addr::ParseError>>(text: &str) -> Result<T, Diags> {
-    text.parse().map_err(|fault: ashlar_addr::ParseError| damaged(&fault.to_string()))
+    text.parse()
+        .map_err(|fault: ashlar_addr::ParseError| damaged(&fault.to_string()))
 }
 
 fn value_out(value: &Value) -> Result<ValueWire, Diags> {
@@ -243,10 +290,18 @@ fn value_out(value: &Value) -> Result<ValueWire, Diags> {
         .into_iter()
         .map(|(path, marks)| {
             use ashlar_value::Mark::{Ephemeral, Sensitive};
-            Ok((path_out(&path)?, marks.contains(Sensitive), marks.contains(Ephemeral)))
+            Ok((
+                path_out(&path)?,
+                marks.contains(Sensitive),
+                marks.contains(Ephemeral),
+            ))
         })
         .collect::<Result<_, Diags>>()?;
-    Ok(ValueWire { ty: ty_json, data, marks })
+    Ok(ValueWire {
+        ty: ty_json,
+        data,
+        marks,
+    })
 }
 
 fn value_in(wire: &ValueWire) -> Result<Value, Diags> {
@@ -266,11 +321,13 @@ fn path_out(path: &Path) -> Result<PathWire, Diags> {
     let step = |step: &PathStep| {
         Ok(match step {
             PathStep::Attr(name) => StepWire::Attr(name.to_string()),
-            PathStep::Index(key) => match (key.as_str(), key.as_number().and_then(|number| number.to_i64())) {
-                (Some(text), _) => StepWire::Key(text.to_string()),
-                (None, Some(at)) => StepWire::At(at),
-                (None, None) => StepWire::Member(Box::new(value_out(key)?)),
-            },
+            PathStep::Index(key) => {
+                match (key.as_str(), key.as_number().and_then(|number| number.to_i64())) {
+                    (Some(text), _) => StepWire::Key(text.to_string()),
+                    (None, Some(at)) => StepWire::At(at),
+                    (None, None) => StepWire::Member(Box::new(value_out(key)?)),
+                }
+            }
         })
     };
     path.0.iter().map(step).collect()
@@ -332,7 +389,10 @@ fn change_in(wire: &ChangeWire) -> Result<Change, Diags> {
         previous_address: wire.previous_address.as_deref().map(parse).transpose()?,
         provider: parse(&wire.provider)?,
         action: decode_code(&ACTIONS, wire.action)?,
-        reason: wire.reason.map(|reason| decode_code(&REASONS, reason)).transpose()?,
+        reason: wire
+            .reason
+            .map(|reason| decode_code(&REASONS, reason))
+            .transpose()?,
         before: value_in(&wire.before)?,
         after: value_in(&wire.after)?,
         replace_paths: wire.replace_paths.iter().map(path_in).collect::<Result<_, _>>()?,
@@ -340,7 +400,11 @@ fn change_in(wire: &ChangeWire) -> Result<Change, Diags> {
         before_identity: wire.before_identity.as_ref().map(value_in).transpose()?,
         after_identity: wire.after_identity.as_ref().map(value_in).transpose()?,
         depose_as: wire.depose_as.map(ashlar_addr::DeposedKey),
-        dependencies: wire.dependencies.iter().map(|text| parse(text)).collect::<Result<_, _>>()?,
+        dependencies: wire
+            .dependencies
+            .iter()
+            .map(|text| parse(text))
+            .collect::<Result<_, _>>()?,
         create_before_destroy: wire.create_before_destroy,
     })
 }
@@ -384,5 +448,8 @@ fn op_in(wire: OpWire) -> Result<Op, Diags> {
 
 /// The bytes that stand for a value in keyed hashes: type, content and marks.
 pub(crate) fn fingerprint_bytes(value: &Value) -> Vec<u8> {
-    value_out(value).ok().and_then(|wire| rmp_serde::to_vec(&wire).ok()).unwrap_or_default()
+    value_out(value)
+        .ok()
+        .and_then(|wire| rmp_serde::to_vec(&wire).ok())
+        .unwrap_or_default()
 }

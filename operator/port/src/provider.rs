@@ -34,7 +34,10 @@ pub struct Answer<T> {
 impl<T> Answer<T> {
     /// A result without remarks.
     pub fn ok(value: T) -> Self {
-        Self { value, diags: Vec::new() }
+        Self {
+            value,
+            diags: Vec::new(),
+        }
     }
 
     /// Is there an error among the remarks?

@@ -73,7 +73,14 @@ impl Instance<'_> {
         let (config_plain, config_marks) = config.unmark_deep_with_paths();
         let proposed = proposed_new(&self.schema.block, &prior_plain, &config_plain);
         let answer = self
-            .ask(provider, &prior_plain, &proposed, &config_plain, usable.map_or(&[][..], |prior| &prior.private), usable)
+            .ask(
+                provider,
+                &prior_plain,
+                &proposed,
+                &config_plain,
+                usable.map_or(&[][..], |prior| &prior.private),
+                usable,
+            )
             .await;
         let mut planned = self.judge(answer, &mut diags)?;
         let mut state = self.state_of(&planned)?;
@@ -88,8 +95,10 @@ impl Instance<'_> {
         let replace_paths = required_replaces(&prior_plain, &state, &write_only, &planned.requires_replace)
             .map_err(|problems| self.invalid_plan(&problems))?;
         let marked = |state: Value, marks: &[(Path, Marks)]| {
-            let kept: Vec<(Path, Marks)> =
-                marks.iter().map(|(path, marks)| (path.clone(), marks.without(Mark::Ephemeral))).collect();
+            let kept: Vec<(Path, Marks)> = marks
+                .iter()
+                .map(|(path, marks)| (path.clone(), marks.without(Mark::Ephemeral)))
+                .collect();
             mark_sensitive(&self.schema.block, state.mark_paths(&kept))
         };
         let (mut action, mut reason) = self.choose(&prior_plain, &state, !replace_paths.is_empty(), settled);
@@ -98,7 +107,9 @@ impl Instance<'_> {
             // The new object starts from nothing: plan it so, with what the first answer handed on.
             let (config_plain, config_marks) = original.clone().unmark_deep_with_paths();
             let proposed = proposed_new(&self.schema.block, &null, &config_plain);
-            let answer = self.ask(provider, &null, &proposed, &config_plain, &planned.private, None).await;
+            let answer = self
+                .ask(provider, &null, &proposed, &config_plain, &planned.private, None)
+                .await;
             let mut remarks = Diags::new();
             planned = self.judge(answer, &mut remarks)?;
             state = self.state_of(&planned)?;
@@ -139,7 +150,11 @@ impl Instance<'_> {
             dependencies: self.dependencies.clone(),
             create_before_destroy: self.create_before_destroy,
         };
-        Ok(PlannedInstance { change, config: unmarked(&original), diags })
+        Ok(PlannedInstance {
+            change,
+            config: unmarked(&original),
+            diags,
+        })
     }
 
     fn kind(&self) -> &str {
@@ -148,7 +163,11 @@ impl Instance<'_> {
 
     fn add(&self, diags: &mut Diags, remarks: Vec<ashlar_port::ProviderDiag>) -> Result<(), Diags> {
         diags.extend(place_all(remarks, &self.config.body, Some(&self.address)));
-        if diags.has_errors() { Err(std::mem::take(diags)) } else { Ok(()) }
+        if diags.has_errors() {
+            Err(std::mem::take(diags))
+        } else {
+            Ok(())
+        }
     }
 
     async fn ask(
@@ -184,14 +203,22 @@ impl Instance<'_> {
     }
 
     fn state_of(&self, planned: &Planned) -> Result<Value, Diags> {
-        let Some(state) = planned.state.clone() else { return Err(self.invalid("no object at all")) };
+        let Some(state) = planned.state.clone() else {
+            return Err(self.invalid("no object at all"));
+        };
         match non_null_write_only(&self.schema.block, &state).first() {
             Some(path) => Err(self.invalid(&format!("a value for the write-only attribute {path}"))),
             None => Ok(state),
         }
     }
 
-    fn choose(&self, prior: &Value, planned: &Value, must_replace: bool, settled: Settled) -> (Action, Option<Reason>) {
+    fn choose(
+        &self,
+        prior: &Value,
+        planned: &Value,
+        must_replace: bool,
+        settled: Settled,
+    ) -> (Action, Option<Reason>) {
         if prior.is_null() {
             return (Action::Create, None);
         }
@@ -206,7 +233,11 @@ impl Instance<'_> {
     }
 
     fn replacement(&self) -> Action {
-        if self.create_before_destroy { Action::CreateThenDelete } else { Action::DeleteThenCreate }
+        if self.create_before_destroy {
+            Action::CreateThenDelete
+        } else {
+            Action::DeleteThenCreate
+        }
     }
 
     fn refuse_ephemeral(&self, config: &Value, diags: &mut Diags) -> Result<(), Diags> {
@@ -216,7 +247,8 @@ impl Instance<'_> {
         let write_only = write_only_paths(&self.schema.block, config);
         let (_, marks) = config.clone().unmark_deep_with_paths();
         for (path, marks) in marks {
-            if marks.contains(Mark::Ephemeral) && !write_only.iter().any(|allowed| path.starts_with(allowed)) {
+            if marks.contains(Mark::Ephemeral) && !write_only.iter().any(|allowed| path.starts_with(allowed))
+            {
                 let detail = format!(
                     "The value of {path} is ephemeral, and this argument is kept in plan and state, where ephemeral values \
                      must not be. Use a lasting value, or a write-only argument if there is one."
@@ -226,11 +258,18 @@ impl Instance<'_> {
                 diags.push(diag);
             }
         }
-        if diags.has_errors() { Err(std::mem::take(diags)) } else { Ok(()) }
+        if diags.has_errors() {
+            Err(std::mem::take(diags))
+        } else {
+            Ok(())
+        }
     }
 
     fn invalid_plan(&self, problems: &[Problem]) -> Diags {
-        problems.iter().flat_map(|problem| self.invalid(&format!("{}: {}", problem.path, problem.message))).collect()
+        problems
+            .iter()
+            .flat_map(|problem| self.invalid(&format!("{}: {}", problem.path, problem.message)))
+            .collect()
     }
 
     fn invalid(&self, what: &str) -> Diags {
@@ -239,7 +278,9 @@ impl Instance<'_> {
             self.provider.provider.for_display(),
             self.address
         );
-        Diag::error("Provider produced invalid plan", detail).about(&self.address).into()
+        Diag::error("Provider produced invalid plan", detail)
+            .about(&self.address)
+            .into()
     }
 }
 
@@ -259,7 +300,8 @@ fn marks_differ(before: &Value, after: &Value) -> bool {
         marks.sort_by_cached_key(|(path, _)| path.to_string());
         marks
     };
-    before.marks_deep() != after.marks_deep() || (!before.marks_deep().is_empty() && paths(before) != paths(after))
+    before.marks_deep() != after.marks_deep()
+        || (!before.marks_deep().is_empty() && paths(before) != paths(after))
 }
 
 /// A change that does nothing, for an object that is left as it is.

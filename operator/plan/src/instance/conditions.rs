@@ -11,16 +11,34 @@ use crate::model::CheckStatus;
 
 /// Checks what must hold before the instance is looked at; an error if one does not hold.
 pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<Diags, Diags> {
-    let scope = instance.engine.values.instance_scope(instance.repetition.clone(), None);
-    let (status, diags) = check(&instance.config.lifecycle.preconditions, &scope, "Resource precondition failed");
+    let scope = instance
+        .engine
+        .values
+        .instance_scope(instance.repetition.clone(), None);
+    let (status, diags) = check(
+        &instance.config.lifecycle.preconditions,
+        &scope,
+        "Resource precondition failed",
+    );
     let diags = diags.map(|diag| diag.about(&instance.address));
-    if status == CheckStatus::Pass || status == CheckStatus::Unknown { Ok(diags) } else { Err(diags) }
+    if status == CheckStatus::Pass || status == CheckStatus::Unknown {
+        Ok(diags)
+    } else {
+        Err(diags)
+    }
 }
 
 /// Checks what must hold once the instance's value is known (or planned): `value` is what `self` means.
 pub fn check_postconditions(instance: &Instance<'_>, value: &Value) -> (CheckStatus, Diags) {
-    let scope = instance.engine.values.instance_scope(instance.repetition.clone(), Some(value.clone()));
-    let (status, diags) = check(&instance.config.lifecycle.postconditions, &scope, "Resource postcondition failed");
+    let scope = instance
+        .engine
+        .values
+        .instance_scope(instance.repetition.clone(), Some(value.clone()));
+    let (status, diags) = check(
+        &instance.config.lifecycle.postconditions,
+        &scope,
+        "Resource postcondition failed",
+    );
     (status, diags.map(|diag| diag.about(&instance.address)))
 }
 
@@ -40,7 +58,12 @@ pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str)
     (worst, diags)
 }
 
-fn check_one(condition: &CheckRule, scope: &dyn Scope, summary: &'static str, diags: &mut Diags) -> CheckStatus {
+fn check_one(
+    condition: &CheckRule,
+    scope: &dyn Scope,
+    summary: &'static str,
+    diags: &mut Diags,
+) -> CheckStatus {
     const INVALID: &str = "Invalid condition result";
     let (value, remarks) = evaluate(&condition.condition, scope);
     let failed = remarks.has_errors();
@@ -64,7 +87,10 @@ fn check_one(condition: &CheckRule, scope: &dyn Scope, summary: &'static str, di
         return CheckStatus::Error;
     }
     let Ok(holds) = convert(&value, &Type::Bool) else {
-        let detail = format!("The condition is {}; it must be true or false.", value.ty().friendly_name());
+        let detail = format!(
+            "The condition is {}; it must be true or false.",
+            value.ty().friendly_name()
+        );
         diags.push(Diag::error(INVALID, detail).at(place));
         return CheckStatus::Error;
     };
@@ -83,7 +109,11 @@ fn message_text(message: &Value) -> String {
     if message.marks().contains(Mark::Ephemeral) {
         return "The error message refers to ephemeral values, so it is not shown.".to_owned();
     }
-    match convert(message, &Type::String).ok().as_ref().and_then(Value::as_str) {
+    match convert(message, &Type::String)
+        .ok()
+        .as_ref()
+        .and_then(Value::as_str)
+    {
         Some(text) => text.trim().to_owned(),
         None => "The error message is not known yet.".to_owned(),
     }

@@ -50,22 +50,41 @@ impl Instance<'_> {
         if config.marks_deep().contains(Mark::Ephemeral) {
             let detail = "An argument of this data source is ephemeral, but what is read is kept in state, where ephemeral \
                           values must not be. Use a lasting value.";
-            diags.push(Diag::error("Invalid use of ephemeral value", detail).at(self.config.header).about(&self.address));
+            diags.push(
+                Diag::error("Invalid use of ephemeral value", detail)
+                    .at(self.config.header)
+                    .about(&self.address),
+            );
             return Err(diags);
         }
         let (plain, marks) = config.clone().unmark_deep_with_paths();
-        let remarks = provider.validate_data(&self.address.resource.resource.kind, &plain).await;
+        let remarks = provider
+            .validate_data(&self.address.resource.resource.kind, &plain)
+            .await;
         diags.extend(place_all(remarks, &self.config.body, Some(&self.address)));
         if diags.has_errors() {
             return Err(diags);
         }
         let known = plain.is_wholly_known();
         if (!known || pending) && !must_read {
-            let reason = if known { Reason::ReadBecauseDependencyPending } else { Reason::ReadBecauseConfigUnknown };
-            let value = mark_sensitive(&self.schema.block, planned_data_resource(&self.schema.block, &plain).mark_paths(&marks));
+            let reason = if known {
+                Reason::ReadBecauseDependencyPending
+            } else {
+                Reason::ReadBecauseConfigUnknown
+            };
+            let value = mark_sensitive(
+                &self.schema.block,
+                planned_data_resource(&self.schema.block, &plain).mark_paths(&marks),
+            );
             let change = self.put_off(value.clone(), reason);
             let check = self.has_conditions().then_some(CheckStatus::Unknown);
-            return Ok(DataOutcome { read: None, change: Some(change), value, check, diags });
+            return Ok(DataOutcome {
+                read: None,
+                change: Some(change),
+                value,
+                check,
+                diags,
+            });
         }
         let value = self.ask_data(&*provider, &plain, &mut diags).await?;
         let value = mark_sensitive(&self.schema.block, value.mark_paths(&marks));
@@ -87,20 +106,36 @@ impl Instance<'_> {
             create_before_destroy: false,
             identity: None,
         };
-        Ok(DataOutcome { read: Some(read), change: None, value, check, diags })
+        Ok(DataOutcome {
+            read: Some(read),
+            change: None,
+            value,
+            check,
+            diags,
+        })
     }
 
     fn has_conditions(&self) -> bool {
         !self.config.lifecycle.preconditions.is_empty() || !self.config.lifecycle.postconditions.is_empty()
     }
 
-    async fn ask_data(&self, provider: &dyn Provider, config: &Value, diags: &mut Diags) -> Result<Value, Diags> {
-        let request =
-            ReadDataRequest { kind: &self.address.resource.resource.kind, config, deferral_allowed: false };
+    async fn ask_data(
+        &self,
+        provider: &dyn Provider,
+        config: &Value,
+        diags: &mut Diags,
+    ) -> Result<Value, Diags> {
+        let request = ReadDataRequest {
+            kind: &self.address.resource.resource.kind,
+            config,
+            deferral_allowed: false,
+        };
         let answer = {
             let _permit = self.engine.permit().await;
             let call = provider.read_data(request);
-            self.engine.watched(&self.address, Activity::Read, call, |answer| answer.has_errors()).await
+            self.engine
+                .watched(&self.address, Activity::Read, call, |answer| answer.has_errors())
+                .await
         };
         diags.extend(place_all(answer.diags, &self.config.body, Some(&self.address)));
         if diags.has_errors() {
@@ -115,9 +150,13 @@ impl Instance<'_> {
                 "The provider answered the request to read {} with {what}. This is a fault of the provider; tell its developers.",
                 self.address
             );
-            Diag::error("Provider produced invalid object", detail).about(&self.address).into()
+            Diag::error("Provider produced invalid object", detail)
+                .about(&self.address)
+                .into()
         };
-        let Some(value) = value else { return Err(invalid("no object at all".to_owned())) };
+        let Some(value) = value else {
+            return Err(invalid("no object at all".to_owned()));
+        };
         if value.is_null() {
             return Err(invalid("null".to_owned()));
         }

@@ -11,9 +11,7 @@ use super::{
     refresh::refresh,
     stored::read_stored,
 };
-use crate::{
-    model::{Action, Change, CheckStatus, Mode, Options, Reason},
-};
+use crate::model::{Action, Change, CheckStatus, Mode, Options, Reason};
 
 /// What planning one managed instance gave.
 pub struct Outcome {
@@ -59,15 +57,27 @@ impl Instance<'_> {
             live.dependencies = merged(&live.dependencies, &self.dependencies);
         }
         if options.mode == Mode::RefreshOnly {
-            let value = refreshed.as_ref().map_or_else(|| Value::null(self.schema.block.ty()), |live| live.value.clone());
-            return Ok(Outcome { previous, refreshed, change: None, value, check: None, diags });
+            let value = refreshed
+                .as_ref()
+                .map_or_else(|| Value::null(self.schema.block.ty()), |live| live.value.clone());
+            return Ok(Outcome {
+                previous,
+                refreshed,
+                change: None,
+                value,
+                check: None,
+                diags,
+            });
         }
         let force_replace = if options.replace.contains(&self.address) {
             Some(Reason::ReplaceByRequest)
         } else {
             triggered.then_some(Reason::ReplaceByTriggers)
         };
-        let settled = Settled { force_replace, planned: None };
+        let settled = Settled {
+            force_replace,
+            planned: None,
+        };
         let planned = self.plan_change(provider, refreshed.as_ref(), settled).await?;
         diags.extend(planned.diags);
         let mut change = planned.change;
@@ -82,12 +92,16 @@ impl Instance<'_> {
                 // Apply will not touch it, so what the configuration says of its dependencies is recorded now.
                 live.dependencies = self.dependencies.clone();
                 live.value = change.after.clone();
-                change = Change { previous_address: change.previous_address.clone(), ..no_op(self, live) };
+                change = Change {
+                    previous_address: change.previous_address.clone(),
+                    ..no_op(self, live)
+                };
             }
         }
         let value = change.after.clone();
         let mut check = None;
-        if !self.config.lifecycle.postconditions.is_empty() || !self.config.lifecycle.preconditions.is_empty() {
+        if !self.config.lifecycle.postconditions.is_empty() || !self.config.lifecycle.preconditions.is_empty()
+        {
             let (status, remarks) = check_postconditions(self, &value);
             let failed = remarks.has_errors();
             diags.extend(remarks);
@@ -96,7 +110,14 @@ impl Instance<'_> {
                 return Err(diags);
             }
         }
-        Ok(Outcome { previous, refreshed, change: Some(change), value, check, diags })
+        Ok(Outcome {
+            previous,
+            refreshed,
+            change: Some(change),
+            value,
+            check,
+            diags,
+        })
     }
 
     /// The fault of destroying what must not be destroyed.
@@ -106,7 +127,11 @@ impl Instance<'_> {
              the destruction, or take prevent_destroy out.",
             self.address
         );
-        diags.push(Diag::error("Instance cannot be destroyed", detail).at(self.config.header).about(&self.address));
+        diags.push(
+            Diag::error("Instance cannot be destroyed", detail)
+                .at(self.config.header)
+                .about(&self.address),
+        );
         diags
     }
 }

@@ -31,7 +31,9 @@ pub async fn refresh(
     let answer = {
         let _permit = engine.permit().await;
         let call = provider.read(request);
-        engine.watched(address, Activity::Refresh, call, |answer| answer.has_errors()).await
+        engine
+            .watched(address, Activity::Refresh, call, |answer| answer.has_errors())
+            .await
     };
     let diags = unplaced(answer.diags, address);
     if diags.has_errors() {
@@ -42,12 +44,16 @@ pub async fn refresh(
             "The provider answered the request to read {address} with {what}. This is a fault of the provider; tell its \
              developers."
         );
-        Diag::error("Provider produced invalid object", detail).about(address).into()
+        Diag::error("Provider produced invalid object", detail)
+            .about(address)
+            .into()
     };
     if answer.value.deferred.is_some() {
         return Err(deferred_fault(address));
     }
-    let Some(state) = answer.value.state else { return Err(invalid("no object at all")) };
+    let Some(state) = answer.value.state else {
+        return Err(invalid("no object at all"));
+    };
     if state.is_null() {
         return Ok((None, diags));
     }
@@ -55,7 +61,9 @@ pub async fn refresh(
         return Err(invalid("values that are not known"));
     }
     if let Some(path) = non_null_write_only(&schema.block, &state).first() {
-        return Err(invalid(&format!("a value for the write-only attribute {path}, which must never be returned")));
+        return Err(invalid(&format!(
+            "a value for the write-only attribute {path}, which must never be returned"
+        )));
     }
     let state = normalize_null_blocks(&schema.block, &state);
     let value = mark_sensitive(&schema.block, state.mark_paths(&marks));
@@ -70,6 +78,13 @@ pub async fn refresh(
 
 /// The fault of a provider that puts something off though it may not.
 pub fn deferred_fault(address: &ResourceInstance) -> Diags {
-    let detail = format!("The provider put off {address} although it was not allowed to. This is a fault of the provider.");
-    Diag::error("Provider deferred changes when Terraform did not allow deferrals", detail).about(address).into()
+    let detail = format!(
+        "The provider put off {address} although it was not allowed to. This is a fault of the provider."
+    );
+    Diag::error(
+        "Provider deferred changes when Terraform did not allow deferrals",
+        detail,
+    )
+    .about(address)
+    .into()
 }

@@ -55,7 +55,8 @@ impl Removal<'_> {
         let (previous, mut diags) = read_stored(&*provider, &self.address, self.schema, stored).await?;
         let mut refreshed = Some(previous.clone());
         if options.refresh {
-            let (live, remarks) = refresh(self.engine, &*provider, &self.address, self.schema, &previous).await?;
+            let (live, remarks) =
+                refresh(self.engine, &*provider, &self.address, self.schema, &previous).await?;
             diags.extend(remarks);
             refreshed = live;
         }
@@ -63,11 +64,21 @@ impl Removal<'_> {
             Some(live) if plan => Some(self.plan_delete(&*provider, live, &mut diags).await?),
             _ => None,
         };
-        Ok(Removed { previous, refreshed, change, diags })
+        Ok(Removed {
+            previous,
+            refreshed,
+            change,
+            diags,
+        })
     }
 
     /// The change that destroys `object`. The provider is asked only if it wants to be.
-    pub async fn plan_delete(&self, provider: &dyn Provider, object: &Live, diags: &mut Diags) -> Result<Change, Diags> {
+    pub async fn plan_delete(
+        &self,
+        provider: &dyn Provider,
+        object: &Live,
+        diags: &mut Diags,
+    ) -> Result<Change, Diags> {
         let null = Value::null(self.schema.block.ty());
         let mut private = object.private.clone();
         if self.offers.plan_destroy {
@@ -95,7 +106,9 @@ impl Removal<'_> {
                      the provider; tell its developers.",
                     self.address
                 );
-                return Err(Diag::error("Provider produced invalid plan", detail).about(&self.address).into());
+                return Err(Diag::error("Provider produced invalid plan", detail)
+                    .about(&self.address)
+                    .into());
             }
             private = answer.value.private.into();
         }

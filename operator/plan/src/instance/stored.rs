@@ -28,14 +28,22 @@ pub async fn read_stored(
              release of the provider that wrote it.",
             object.schema_version, schema.version
         );
-        return Err(Diag::error("Resource instance managed by newer provider version", detail).about(address).into());
+        return Err(
+            Diag::error("Resource instance managed by newer provider version", detail)
+                .about(address)
+                .into(),
+        );
     }
     let json: Cow<'_, [u8]> = if object.schema_version == schema.version {
         strip_removed(&object.attributes, &schema.block.ty())
     } else {
         Cow::Borrowed(&object.attributes)
     };
-    let request = UpgradeRequest { kind, version: object.schema_version, json: &json };
+    let request = UpgradeRequest {
+        kind,
+        version: object.schema_version,
+        json: &json,
+    };
     let answer = provider.upgrade_state(request).await;
     let mut diags = unplaced(answer.diags, address);
     if diags.has_errors() {
@@ -46,16 +54,24 @@ pub async fn read_stored(
             "The provider was asked to bring the stored object {address} up to its present schema, and answered with \
              {what}. This is a fault of the provider; tell its developers."
         );
-        Diag::error("Invalid resource state upgrade", detail).about(address).into()
+        Diag::error("Invalid resource state upgrade", detail)
+            .about(address)
+            .into()
     };
-    let Some(value) = answer.value else { return Err(invalid("no object at all")) };
+    let Some(value) = answer.value else {
+        return Err(invalid("no object at all"));
+    };
     if value.is_null() {
         return Err(invalid("null"));
     }
     if !value.is_wholly_known() {
         return Err(invalid("values that are not known"));
     }
-    let marks: Vec<_> = object.sensitive.iter().map(|path| (path.clone(), Marks::SENSITIVE)).collect();
+    let marks: Vec<_> = object
+        .sensitive
+        .iter()
+        .map(|path| (path.clone(), Marks::SENSITIVE))
+        .collect();
     let identity = read_identity(provider, address, schema, object, &mut diags).await?;
     let live = Live {
         value: mark_sensitive(&schema.block, value.mark_paths(&marks)),
@@ -75,12 +91,20 @@ async fn read_identity(
     object: &Object,
     diags: &mut Diags,
 ) -> Result<Option<Value>, Diags> {
-    let (Some(stored), Some(_)) = (&object.identity, &schema.identity) else { return Ok(None) };
+    let (Some(stored), Some(_)) = (&object.identity, &schema.identity) else {
+        return Ok(None);
+    };
     if stored.json.is_empty() {
         return Ok(None);
     }
     let kind = &*address.resource.resource.kind;
-    let answer = provider.upgrade_identity(UpgradeRequest { kind, version: stored.version, json: &stored.json }).await;
+    let answer = provider
+        .upgrade_identity(UpgradeRequest {
+            kind,
+            version: stored.version,
+            json: &stored.json,
+        })
+        .await;
     let remarks = unplaced(answer.diags, address);
     if remarks.has_errors() {
         return Err(remarks);
@@ -103,7 +127,9 @@ pub fn to_object(live: &Live, schema: &Schema) -> Result<Arc<Object>, Diags> {
 
 /// The JSON without attributes that the schema no longer has; as it is if there are none.
 fn strip_removed<'a>(json: &'a [u8], ty: &Type) -> Cow<'a, [u8]> {
-    let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(json) else { return Cow::Borrowed(json) };
+    let Ok(mut value) = serde_json::from_slice::<serde_json::Value>(json) else {
+        return Cow::Borrowed(json);
+    };
     if !strip(&mut value, ty) {
         return Cow::Borrowed(json);
     }
@@ -123,15 +149,16 @@ fn strip(json: &mut serde_json::Value, ty: &Type) -> bool {
             }
             changed
         }
-        (serde_json::Value::Object(entries), Type::Map(element)) => {
-            entries.values_mut().fold(false, |changed, entry| strip(entry, element) | changed)
-        }
-        (serde_json::Value::Array(items), Type::List(element) | Type::Set(element)) => {
-            items.iter_mut().fold(false, |changed, item| strip(item, element) | changed)
-        }
-        (serde_json::Value::Array(items), Type::Tuple(types)) => {
-            items.iter_mut().zip(types.iter()).fold(false, |changed, (item, ty)| strip(item, ty) | changed)
-        }
+        (serde_json::Value::Object(entries), Type::Map(element)) => entries
+            .values_mut()
+            .fold(false, |changed, entry| strip(entry, element) | changed),
+        (serde_json::Value::Array(items), Type::List(element) | Type::Set(element)) => items
+            .iter_mut()
+            .fold(false, |changed, item| strip(item, element) | changed),
+        (serde_json::Value::Array(items), Type::Tuple(types)) => items
+            .iter_mut()
+            .zip(types.iter())
+            .fold(false, |changed, (item, ty)| strip(item, ty) | changed),
         _ => false,
     }
 }
