@@ -1,13 +1,76 @@
-//! The `expressions` cases.
+//! The `expressions` cases: an expression in a fixed context, and what Terraform makes of it.
+//!
+//! Compared strictly: type, value, unknown parts with their refinements, marks; of errors the summary and place of the
+//! first and of those that follow. A panic is a miss, never the end of the run.
 
-use std::path::Path;
+mod files;
+mod judge;
+mod module;
+mod shape;
 
-use crate::report::Report;
+use std::{
+    collections::BTreeMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    path::Path,
+};
 
-/// Runs every case under `cases`.
-pub(crate) fn run(cases: &Path, _report: &mut Report) -> anyhow::Result<()> {
-    anyhow::bail!(
-        "the expressions cases in {} cannot be run: nothing evaluates them yet",
-        cases.display()
-    )
+use anyhow::Context;
+use serde::Deserialize;
+use serde_json::Value as Json;
+
+use crate::report::{Miss, Report};
+
+/// One recorded case.
+#[derive(Deserialize)]
+pub(crate) struct Case {
+    id: String,
+    group: String,
+    expr: String,
+    #[serde(default)]
+    locals: BTreeMap<String, String>,
+    variables: Option<String>,
+    #[serde(default)]
+    inputs: BTreeMap<String, Input>,
+    result: Json,
+}
+
+/// A value given to a variable.
+#[derive(Deserialize)]
+pub(crate) struct Input {
+    via: Via,
+    text: String,
+}
+
+/// How it is given.
+#[derive(Deserialize, PartialEq, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Via {
+    /// As an expression in `terraform.tfvars`.
+    Tfvars,
+    /// As text of a `-var` argument.
+    Arg,
+}
+
+/// Runs every case of the `*.jsonl` files under `cases`.
+pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
+    let base = module::Base::read(cases)?;
+    let mut paths: Vec<_> = std::fs::read_dir(cases)
+        .with_context(|| format!("reading {}", cases.display()))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .collect();
+    paths.sort();
+    for path in paths {
+        let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+        for (at, line) in text.lines().enumerate() {
+            let case: Case =
+                serde_json::from_str(line).with_context(|| format!("{} line {}", path.display(), at + 1))?;
+            if report.wants(&case.id) {
+                let outcome = catch_unwind(AssertUnwindSafe(|| judge::judge(&base, &case)));
+                let outcome = outcome.unwrap_or_else(|_| Err(Miss::new(case.result.to_string(), "a panic")));
+                report.case(&case.group, &case.id, outcome);
+            }
+        }
+    }
+    Ok(())
 }

@@ -95,12 +95,19 @@ pub(crate) fn resolve(traversals: &[&Traversal], scope: &dyn Scope, diags: &mut 
         return None;
     }
     let mut found = Found::with_capacity(references.len());
+    let mut failed = diags.has_errors();
     for reference in &references {
-        if let Some(value) = diags.take(scope.lookup(reference)) {
-            found.insert(address(reference.traversal), (value, reference.consumed));
+        match scope.lookup(reference) {
+            Ok(value) => {
+                found.insert(address(reference.traversal), (value, reference.consumed));
+            }
+            Err(faults) => {
+                failed = true;
+                diags.extend(faults);
+            }
         }
     }
-    (!diags.has_errors()).then_some(found)
+    (!failed).then_some(found)
 }
 
 fn address(traversal: &Traversal) -> usize {

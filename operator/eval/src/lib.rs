@@ -25,8 +25,10 @@ mod reference;
 mod render;
 mod scope;
 mod splat;
+mod show;
 mod suggest;
 mod template;
+pub mod undeclared;
 mod validate;
 mod variable;
 
@@ -40,6 +42,7 @@ pub use finder::{block_references, references, traversals, traversals_in_block};
 pub use locate::locate;
 pub use reference::{Reference, Subject};
 pub use scope::{ForeignFunction, ForeignParam, MapScope, Scope};
+pub use show::show;
 pub use suggest::suggest;
 pub use validate::validate_block;
 pub use variable::{Given, ParseMode, Variable};

@@ -24,7 +24,8 @@ pub trait Scope: Sync {
     }
 
     /// The value of what the reference's first [`Reference::consumed`] steps name: a whole resource (all its instances),
-    /// a whole module call, a variable. The evaluator takes the remaining steps, instance keys included.
+    /// a whole module call, a variable. The evaluator takes the remaining steps, instance keys included. An error without
+    /// diagnostics means that the fault was told elsewhere: the evaluation stops quietly.
     fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags>;
 
     /// Files, time and randomness for functions.

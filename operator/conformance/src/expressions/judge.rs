@@ -1,0 +1,304 @@
+//! Evaluates a case and compares.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
+use ashlar_eval::{Given, Variable, evaluate, evaluate_constant, show};
+use ashlar_syntax::{Body, Expr, parse_expression, parse_file};
+use ashlar_value::{Mark, Value};
+use serde_json::{Map, Value as Json, json};
+
+use crate::{
+    expressions::{
+        Case, Via,
+        module::{Base, Module},
+        shape,
+    },
+    report::Miss,
+};
+
+const HEAD: &str = "locals {\n  subject = ";
+
+/// What came of a case.
+struct Outcome {
+    value: Option<Value>,
+    /// Console text.
+    text: Option<String>,
+    diags: Diags,
+    sources: Sources,
+    main: FileId,
+}
+
+/// Does the case come out as recorded?
+pub(crate) fn judge(base: &Base, case: &Case) -> Result<(), Miss> {
+    let outcome = if case.group == "console" { console(base, case) } else { plan(base, case) };
+    if case.result.get("crash").is_some() {
+        return Ok(());
+    }
+    let got = told(base, case, &outcome);
+    let expected = normal(&case.result);
+    if same(&expected, &got, expected.get("unknown_paths").is_some()) {
+        Ok(())
+    } else {
+        let details: String = outcome.diags.iter().map(|diag| format!("\n           {diag}")).collect();
+        Err(Miss::new(
+            format!("{expected}\n           {}", case.expr.escape_debug()),
+            format!("{got}{details}"),
+        ))
+    }
+}
+
+fn plan(base: &Base, case: &Case) -> Outcome {
+    let mut sources = Sources::new();
+    let main = sources.add("main.tf", format!("{HEAD}{}\n}}\n", case.expr));
+    let (body, mut diags) = parse_file(&sources, main);
+    let locals = {
+        let text: String = case.locals.iter().map(|(name, text)| format!("  {name} = {text}\n")).collect();
+        let file = sources.add("locals.tf", format!("locals {{\n{text}}}\n"));
+        let (body, faults) = parse_file(&sources, file);
+        diags.extend(faults);
+        entries(&body)
+    };
+    let mut module = Module::new(base, false, locals);
+    let mut value = None;
+    if variables(case, &mut module, &mut sources, &mut diags)
+        && let Some(expr) = subject(&body)
+    {
+        let (got, faults) = evaluate(&expr, &module);
+        diags.extend(module.told());
+        diags.extend(faults);
+        value = Some(got);
+    }
+    Outcome { value, text: None, diags, sources, main }
+}
+
+fn entries(body: &Body) -> BTreeMap<Arc<str>, Expr> {
+    let items = body.blocks_of("locals").flat_map(|block| &block.body.attributes);
+    items.map(|item| (item.name.name.clone(), item.expr.clone())).collect()
+}
+
+fn subject(body: &Body) -> Option<Expr> {
+    entries(body).remove("subject")
+}
+
+/// Declares the case's variables and gives all their values; false if evaluation is off.
+fn variables(case: &Case, module: &mut Module<'_>, sources: &mut Sources, diags: &mut Diags) -> bool {
+    let file = sources.add("variables.tf", case.variables.clone().unwrap_or_default());
+    let (body, faults) = parse_file(sources, file);
+    diags.extend(faults);
+    let mut declared: BTreeMap<Arc<str>, Variable> = BTreeMap::new();
+    for block in body.blocks_of("variable") {
+        if let Some(extra) = block.labels.get(1) {
+            diags.push(Diag::error("Extraneous label for variable", "One label.").at(extra.span));
+            continue;
+        }
+        let (variable, faults) = Variable::read(block);
+        diags.extend(faults);
+        let Some(variable) = variable else { continue };
+        if declared.contains_key(&variable.name) {
+            diags.push(Diag::error("Duplicate variable declaration", "Declared already.").at(variable.declared));
+        }
+        declared.insert(variable.name.clone(), variable);
+    }
+    if diags.has_errors() {
+        return false;
+    }
+    let base = base_variables(sources);
+    let given = given(case, &declared, &base, sources, diags);
+    for (name, variable) in &declared {
+        if variable.default.is_none() && !given.contains_key(name) {
+            let detail = format!("{name} is not set.");
+            diags.push(Diag::error("No value for required variable", detail).at(variable.declared));
+        }
+    }
+    if diags.has_errors() {
+        return false;
+    }
+    for variable in declared.values().chain(base.values()) {
+        let given = given.get(&variable.name);
+        if given.is_none() && !declared.contains_key(&variable.name) {
+            continue;
+        }
+        let (value, faults) = variable.value(given);
+        let failed = faults.has_errors();
+        diags.extend(faults);
+        module.set(variable.name.clone(), variable.marked(value));
+        if !failed {
+            let place = given.and_then(|given| given.place).unwrap_or(variable.declared);
+            diags.extend(variable.validate(module, place));
+        }
+    }
+    !diags.has_errors()
+}
+
+/// The variables of the base that cases give other values.
+fn base_variables(sources: &mut Sources) -> BTreeMap<Arc<str>, Variable> {
+    let text = "variable \"str\" {\n  type = string\n  default = \"text\"\n}\nvariable \"names\" {\n  type = list(string)\n  \
+                default = [\"ann\", \"bob\", \"cy\"]\n}\nvariable \"any\" {\n  type = any\n  default = { a = 1, b = [\"x\"] \
+                }\n}\nvariable \"none\" {\n  type = string\n  default = null\n}\nvariable \"secret\" {\n  type = string\n  \
+                sensitive = true\n  default = \"s3cr3t\"\n}\n";
+    let file = sources.add("base.tf", text);
+    let (body, _) = parse_file(sources, file);
+    let read = body.blocks_of("variable").filter_map(|block| Variable::read(block).0);
+    read.map(|variable| (variable.name.clone(), variable)).collect()
+}
+
+fn given(
+    case: &Case,
+    declared: &BTreeMap<Arc<str>, Variable>,
+    base: &BTreeMap<Arc<str>, Variable>,
+    sources: &mut Sources,
+    diags: &mut Diags,
+) -> BTreeMap<Arc<str>, Given> {
+    let mut given = BTreeMap::new();
+    let of = |via: Via| case.inputs.iter().filter(move |(_, input)| input.via == via);
+    let text: String = of(Via::Tfvars).map(|(name, input)| format!("{name} = {}\n", input.text)).collect();
+    let file = sources.add("terraform.tfvars", text);
+    let (body, faults) = parse_file(sources, file);
+    diags.extend(faults);
+    for item in &body.attributes {
+        let (value, faults) = evaluate_constant(&item.expr);
+        let failed = faults.has_errors();
+        diags.extend(faults);
+        if !failed {
+            given.insert(item.name.name.clone(), Given { value, place: Some(item.expr.span) });
+        }
+    }
+    for (name, input) in of(Via::Arg) {
+        if let Some(variable) = declared.get(&**name).or_else(|| base.get(&**name)) {
+            let (value, faults) = variable.parse_text(&input.text, sources);
+            let failed = faults.has_errors();
+            diags.extend(faults);
+            if !failed {
+                given.insert(variable.name.clone(), Given { value, place: None });
+            }
+        }
+    }
+    given
+}
+
+fn console(base: &Base, case: &Case) -> Outcome {
+    let mut sources = Sources::new();
+    let main = sources.add("<console-input>", case.expr.as_str());
+    let (expr, mut diags) = parse_expression(&sources, main);
+    let module = Module::new(base, true, BTreeMap::new());
+    let mut text = None;
+    if !diags.has_errors() {
+        let (value, faults) = evaluate(&expr, &module);
+        diags.extend(faults);
+        text = Some(format!("{}\n", show(&value)));
+    }
+    Outcome { value: None, text, diags, sources, main }
+}
+
+/// What came out, in recorded form.
+fn told(base: &Base, case: &Case, outcome: &Outcome) -> Json {
+    let errors: Vec<&Diag> = outcome.diags.iter().filter(|diag| diag.is_error()).collect();
+    if let Some((first, rest)) = errors.split_first() {
+        let mut out = Map::new();
+        out.insert("error".into(), error(case, first, outcome));
+        if !rest.is_empty() {
+            out.insert("more_errors".into(), rest.iter().map(|diag| error(case, diag, outcome)).collect());
+        }
+        return Json::Object(out);
+    }
+    if let Some(text) = &outcome.text {
+        return json!({"console": text});
+    }
+    let Some(value) = &outcome.value else { return json!("nothing") };
+    if value.marks_deep().contains(Mark::Ephemeral) {
+        return json!({"ephemeral": true});
+    }
+    let cwd = base.files.root.to_string_lossy();
+    replaced(&shape::write(value), &cwd)
+}
+
+fn replaced(json: &Json, cwd: &str) -> Json {
+    match json {
+        Json::String(text) => json!(text.replace(cwd, "<cwd>")),
+        Json::Array(items) => items.iter().map(|item| replaced(item, cwd)).collect(),
+        Json::Object(entries) => entries.iter().map(|(name, item)| (name.clone(), replaced(item, cwd))).collect(),
+        other => other.clone(),
+    }
+}
+
+fn error(case: &Case, diag: &Diag, outcome: &Outcome) -> Json {
+    let mut out = Map::new();
+    out.insert("summary".into(), json!(diag.summary));
+    if case.group == "console" {
+        return Json::Object(out);
+    }
+    let name = |span: Span| outcome.sources.get(span.file).map(|source| source.name.to_string());
+    match diag.subject {
+        Some(span) if span.file == outcome.main => {
+            let (start, end) = (i64::from(span.start), i64::from(span.end));
+            // Terraform's JSON diagnostics give an empty range one byte.
+            let end = if end == start { end + 1 } else { end };
+            let head = i64::try_from(HEAD.len()).unwrap_or(0);
+            out.insert("span".into(), json!([start - head, end - head]));
+        }
+        Some(span) => {
+            out.insert("in".into(), json!(name(span)));
+        }
+        None => {}
+    }
+    out.insert("detail".into(), json!(diag.detail));
+    Json::Object(out)
+}
+
+/// The record without what is not compared.
+fn normal(recorded: &Json) -> Json {
+    let mut out = recorded.as_object().cloned().unwrap_or_default();
+    out.remove("warnings");
+    if let Some(sensitive) = out.get("sensitive").map(shape::prune) {
+        if sensitive == Json::Bool(false) {
+            out.remove("sensitive");
+        } else {
+            out.insert("sensitive".into(), sensitive);
+        }
+    }
+    if let Some(Json::Array(more)) = out.get_mut("more_errors") {
+        // What Terraform adds of an empty name after a reference that could not be read says nothing to a user.
+        more.retain(|error| error.get("in") != Some(&json!("")));
+        if more.is_empty() {
+            out.remove("more_errors");
+        }
+    }
+    Json::Object(out)
+}
+
+fn same(expected: &Json, got: &Json, partly_unknown: bool) -> bool {
+    match (expected, got) {
+        (Json::Object(a), Json::Object(b)) => {
+            if let Some(props) = a.get("props") {
+                return a.get("type") == b.get("type") && matches(props, b.get("value"));
+            }
+            if a.contains_key("summary") {
+                return same_error(a, b);
+            }
+            a.len() == b.len()
+                && a.iter().all(|(name, item)| b.get(name).is_some_and(|other| same(item, other, partly_unknown)))
+        }
+        (Json::Array(a), Json::Array(b)) => {
+            a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b, partly_unknown))
+        }
+        (Json::Number(a), Json::Number(b)) => {
+            a.to_string() == b.to_string() || (partly_unknown && a.as_f64() == b.as_f64())
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn same_error(expected: &Map<String, Json>, got: &Map<String, Json>) -> bool {
+    let detail = got.get("detail").and_then(Json::as_str).unwrap_or_default();
+    let shown = expected.get("detail_contains").and_then(Json::as_array).into_iter().flatten();
+    ["summary", "span", "in"].iter().all(|part| expected.get(*part) == got.get(*part))
+        && shown.filter_map(Json::as_str).all(|line| detail.contains(line))
+}
+
+/// Does text that differs each run have the recorded form?
+fn matches(props: &Json, value: Option<&Json>) -> bool {
+    let pattern = props.get("matches").and_then(Json::as_str).unwrap_or_default();
+    let text = value.and_then(Json::as_str).unwrap_or_default();
+    regex::Regex::new(pattern).is_ok_and(|pattern| pattern.is_match(text))
+}
