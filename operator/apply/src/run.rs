@@ -12,7 +12,6 @@ use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
     Action, CheckStatus, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
-    fetch_schemas,
     instance::Instance,
     lock,
     node::{Sight, build},
@@ -34,6 +33,8 @@ pub struct Inputs<'a> {
     pub plan: &'a Plan,
     /// The plan's configuration, loaded anew from the text it holds.
     pub module: &'a Module,
+    /// The schemas of all its providers.
+    pub schemas: &'a Schemas,
     /// Where providers come from.
     pub providers: &'a dyn Providers,
     /// Files, time and randomness for functions; `plantimestamp` is the plan's.
@@ -99,11 +100,7 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
         let detail = "Planning met errors, so this plan is not complete and must not be applied. Mend them and plan anew.";
         return refuse(Diag::error("Cannot apply incomplete plan", detail).into());
     }
-    let schemas = match fetch_schemas(inputs.module, &plan.prior_state, inputs.providers).await {
-        Ok(schemas) => schemas,
-        Err(diags) => return refuse(diags),
-    };
-    let run = Run::new(&inputs, &schemas);
+    let run = Run::new(&inputs, inputs.schemas);
     let mut diags = Diags::new();
     let interrupted = run.drive(inputs.stop, &mut diags).await;
     run.engine.close().await;

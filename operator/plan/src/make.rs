@@ -37,6 +37,8 @@ pub struct Inputs<'a> {
     pub state: State,
     /// The person's choices.
     pub options: Options,
+    /// The schemas of all its providers, from [`fetch_schemas`].
+    pub schemas: &'a Schemas,
     /// Where providers come from.
     pub providers: &'a dyn Providers,
     /// Versions and digests of the providers in use.
@@ -93,10 +95,7 @@ pub async fn fetch_schemas(
 
 /// Makes a plan.
 pub async fn plan(inputs: Inputs<'_>) -> Planned {
-    let schemas = match fetch_schemas(inputs.module, &inputs.state, inputs.providers).await {
-        Ok(schemas) => schemas,
-        Err(diags) => return Planned { plan: None, diags },
-    };
+    let schemas = inputs.schemas;
     let mut state = inputs.state.clone();
     let moved = moves::apply_implied(inputs.module, &mut state);
     let graph = build(
@@ -129,7 +128,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let engine = Engine::new(
         inputs.module,
         values,
-        &schemas,
+        schemas,
         inputs.providers,
         inputs.outside,
         inputs.progress,
