@@ -284,3 +284,28 @@ fn binary_symbol(op: BinaryOp) -> &'static str {
         BinaryOp::Modulo => "%",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_recorded_case_passes() {
+        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle/syntax");
+        let text = std::fs::read_to_string(cases.join("edges.jsonl")).unwrap();
+        for line in text.lines() {
+            let case: Case = serde_json::from_str(line).unwrap();
+            if let Err(miss) = judge(&case) {
+                panic!("{}: expected {}, got {}", case.id, miss.expected, miss.got);
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_are_written_as_digits_and_exponent() {
+        let cases = [("1", "1e0"), ("1.50", "15e-1"), ("0.0", "0"), ("1E+3", "1e3"), ("1230", "123e1"), ("1.e2", "1e2")];
+        for (text, expected) in cases {
+            assert_eq!(exact(text), expected);
+        }
+    }
+}

@@ -23,9 +23,9 @@ pub struct Body {
     pub attributes: Vec<Attribute>,
     /// Nested blocks in source order.
     pub blocks: Vec<Block>,
-    /// From the first to the last byte inside the braces (or the whole file).
+    /// From the opening brace to the closing one (one-line block: the argument; file: from the first token to the end).
     pub span: Option<Span>,
-    /// The place just before the closing brace (or end of file): where a missing argument is blamed.
+    /// The empty place behind the last token of `span`.
     pub end: Option<Span>,
 }
 
@@ -35,6 +35,14 @@ impl Body {
         self.attributes
             .iter()
             .find(|attribute| &*attribute.name.name == name)
+    }
+
+    /// Where a missing argument is blamed: the empty place at which the body begins (hcl `MissingItemRange`).
+    pub fn missing_item(&self) -> Option<Span> {
+        self.span.map(|span| Span {
+            end: span.start,
+            ..span
+        })
     }
 
     /// All nested blocks of this type, in source order.
@@ -342,13 +350,15 @@ impl Expr {
         }
     }
 
-    /// The place that hcl's `StartRange` gives: what a diagnostic blames when it names only the beginning.
+    /// The place that hcl's `StartRange` gives: what a diagnostic blames that tells of an operand or argument.
     pub fn start(&self) -> Span {
         match &self.kind {
-            ExprKind::Traversal(traversal) => traversal.root.span,
-            ExprKind::Relative { source, .. } | ExprKind::Splat { source, .. } => source.start(),
-            ExprKind::Index { collection, .. } => collection.start(),
-            ExprKind::Call(call) => call.name.span,
+            ExprKind::Index { brackets, .. } => Span {
+                end: brackets.start + 1,
+                ..*brackets
+            },
+            ExprKind::Splat { marker, .. } => *marker,
+            ExprKind::Call(call) => call.name.span.to(call.open),
             ExprKind::Conditional { condition, .. } => condition.start(),
             ExprKind::Binary { left, .. } => left.start(),
             ExprKind::Unary { symbol, .. } => *symbol,
@@ -357,7 +367,12 @@ impl Expr {
             ExprKind::For(for_) => for_.open,
             ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start),
             ExprKind::Join(inner) => inner.start(),
-            ExprKind::Literal(_) | ExprKind::Item | ExprKind::Wrap(_) | ExprKind::Broken => self.span,
+            ExprKind::Traversal(_)
+            | ExprKind::Relative { .. }
+            | ExprKind::Literal(_)
+            | ExprKind::Item
+            | ExprKind::Wrap(_)
+            | ExprKind::Broken => self.span,
         }
     }
 }

@@ -427,16 +427,23 @@ enum Plain {
 }
 
 fn ident_length(text: &str) -> usize {
-    let mut end = 0;
-    for (at, c) in text.char_indices() {
-        if !(if at == 0 {
+    let bytes = text.as_bytes();
+    if !matches!(bytes.first(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80..)) {
+        return 0;
+    }
+    let ascii = bytes
+        .iter()
+        .position(|byte| !matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-'));
+    let mut end = ascii.unwrap_or(bytes.len());
+    for c in text.get(end..).unwrap_or("").chars() {
+        if !(if end == 0 {
             ident::starts(c)
         } else {
             ident::continues(c)
         }) {
             break;
         }
-        end = at + c.len_utf8();
+        end += c.len_utf8();
     }
     end
 }

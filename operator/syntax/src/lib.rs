@@ -76,3 +76,95 @@ pub fn parse_traversal(sources: &Sources, file: FileId) -> (Option<Traversal>, D
 fn text(sources: &Sources, file: FileId) -> &str {
     sources.get(file).map_or("", |source| &source.text)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check<T>(read: fn(&Sources, FileId) -> (T, Diags), text: &str, expected: &[&str]) -> T {
+        let mut sources = Sources::new();
+        let file = sources.add("case", text);
+        let (tree, diags) = read(&sources, file);
+        let told: Vec<&str> = diags.iter().map(|diag| &*diag.summary).collect();
+        assert_eq!(told, expected, "{text:?}");
+        tree
+    }
+
+    #[test]
+    fn a_file_with_faults_keeps_what_was_understood() {
+        let text = "a = 1\nb {\n  c = ]\n  d = 2\n}\ne = [1 2]\nf \"x\" = 3\na = 4\ng = 5\n";
+        let expected = [
+            "Invalid expression",
+            "Invalid block definition",
+            "Attribute redefined",
+        ];
+        let body = check(parse_file, text, &expected);
+        let names: Vec<&str> = body
+            .attributes
+            .iter()
+            .map(|attribute| &*attribute.name.name)
+            .collect();
+        assert_eq!(names, ["a", "e", "g"]);
+        let inner: Vec<&str> = body.blocks[0]
+            .body
+            .attributes
+            .iter()
+            .map(|attribute| &*attribute.name.name)
+            .collect();
+        assert_eq!(inner, ["c", "d"]);
+    }
+
+    #[test]
+    fn an_expression_makes_up_the_whole_text() {
+        check(parse_expression, "\n[1,\n2]\n# end\n", &[]);
+        check(parse_expression, "1\n+ 2", &[]);
+        check(parse_expression, "1 2", &["Extra characters after expression"]);
+        check(parse_expression, "", &["Missing expression"]);
+        check(parse_expression, "(", &["Missing expression"]);
+    }
+
+    #[test]
+    fn a_template_file_takes_any_text() {
+        check(parse_template, "$", &[]);
+        check(
+            parse_template,
+            "a \" \\q\r $ %\n$${x} ${y} %{ if z ~}\n a %{ endif }",
+            &[],
+        );
+        check(
+            parse_template,
+            "${x",
+            &["Unclosed template interpolation sequence"],
+        );
+        check(parse_template, "%{ if x }", &["Unexpected end of template"]);
+        let lone = check(parse_template, "${x}", &[]);
+        assert!(matches!(lone.kind, ExprKind::Wrap(_)));
+        let stuck = check(parse_template, "a\rb $${c} $$${d}", &[]);
+        let ExprKind::Template(parts) = stuck.kind else {
+            panic!("not a template")
+        };
+        let [
+            Expr {
+                kind: ExprKind::Literal(Literal::String(text)),
+                ..
+            },
+        ] = parts.as_slice()
+        else {
+            panic!("not one text")
+        };
+        assert_eq!(&**text, "a\rb ${c} $$${d}");
+    }
+
+    #[test]
+    fn a_reference_alone_is_static() {
+        let steps =
+            |text, expected: &[&str]| check(parse_traversal, text, expected).map(|path| path.steps.len());
+        assert_eq!(steps("a.b[0][\"k\"].c", &[]), Some(4));
+        assert_eq!(steps("a.*", &["Attribute name required"]), Some(0));
+        assert_eq!(steps("a.b[*]", &["Attribute name required"]), Some(1));
+        assert_eq!(steps("a[b]", &["Index value required"]), Some(0));
+        assert_eq!(steps("a[0", &["Unclosed index brackets"]), Some(0));
+        assert_eq!(steps("a b", &["Invalid character"]), Some(0));
+        assert_eq!(steps("1", &["Variable name required"]), None);
+    }
+}

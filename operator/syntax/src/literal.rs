@@ -61,7 +61,11 @@ fn undoubled(raw: &str) -> Cow<'_, str> {
         let mut chars = from.chars();
         let (first, second, third) = (chars.next(), chars.next(), chars.next());
         let length = if first == second { 2 } else { 1 };
-        let kept = if length == 2 && third == Some('{') { 1 } else { length };
+        let kept = if length == 2 && third == Some('{') {
+            1
+        } else {
+            length
+        };
         out.push_str(from.get(..kept).unwrap_or(""));
         rest = from.get(length..).unwrap_or("");
     }
@@ -173,4 +177,52 @@ fn is_number(text: &str) -> bool {
     let point = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
     let binary = exponent.saturating_sub(point).saturating_add(bits);
     i32::try_from(binary).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_follow_big_parse_float() {
+        let good = [
+            "0",
+            "007",
+            "1.5",
+            "1.e3",
+            "1e400",
+            "1e-3",
+            "0e9223372036854775807",
+            "1e2147483646",
+        ];
+        let bad = [
+            "1.5.2",
+            "1e5e5",
+            "1..5",
+            "1e2147483647",
+            "1e9223372036854775808",
+            "1e-2147483650",
+        ];
+        assert!(good.iter().all(|text| is_number(text)));
+        for text in bad {
+            assert!(!is_number(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn values_are_in_nfc() {
+        assert_eq!(string("e\u{301}"), Literal::String("é".into()));
+    }
+
+    #[test]
+    fn signs_are_taken_in_pairs() {
+        for (raw, expected) in [
+            ("a $${b} %%{c}", "a ${b} %{c}"),
+            ("$$${", "$$${"),
+            ("$$$${", "$$${"),
+            ("é$${", "é${"),
+        ] {
+            assert_eq!(undoubled(raw), expected);
+        }
+    }
 }
