@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use ashlar_value::{convert::ConvertError, ops::OpError};
+
 /// Which of Terraform's four summaries a failed call gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -50,11 +52,12 @@ impl FuncError {
 
     /// One argument is wrong.
     pub(crate) fn argument(index: usize, message: impl Into<String>) -> Self {
-        Self {
-            fault: Fault::Argument,
-            arg: Some(index),
-            message: message.into(),
-        }
+        Self { fault: Fault::Argument, arg: Some(index), message: message.into() }
+    }
+
+    /// The same fault, blamed on one argument.
+    pub(crate) fn at(self, index: usize) -> Self {
+        Self::argument(index, self.message)
     }
 }
 
@@ -65,3 +68,15 @@ impl fmt::Display for FuncError {
 }
 
 impl std::error::Error for FuncError {}
+
+impl From<OpError> for FuncError {
+    fn from(error: OpError) -> Self {
+        Self::call(error.message())
+    }
+}
+
+impl From<ConvertError> for FuncError {
+    fn from(error: ConvertError) -> Self {
+        Self::call(error.message)
+    }
+}

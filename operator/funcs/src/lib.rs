@@ -9,12 +9,50 @@ mod caps;
 mod error;
 mod protocol;
 
+mod collection;
+mod convert;
+mod digest;
+mod encoding;
+mod files;
+mod format;
+mod gzip;
+mod mapping;
+mod marks;
+mod net;
+mod numeric;
+mod regex;
+mod rsa;
+mod sequence;
+mod sets;
+mod text;
+mod time;
+mod yaml;
+
+use std::{collections::HashMap, sync::LazyLock};
+
 pub use caps::{Caps, CapsError, FileKind, NoCaps};
 pub use error::{Fault, FuncError};
 pub use protocol::{Args, Builtin, Code, Param, Purity, Rule, Ty, call};
 
 /// Every family's table, in the order of the manual.
-const FAMILIES: &[&[Builtin]] = &[];
+const FAMILIES: &[&[Builtin]] = &[
+    numeric::TABLE,
+    text::TABLE,
+    format::TABLE,
+    regex::TABLE,
+    collection::TABLE,
+    sequence::TABLE,
+    mapping::TABLE,
+    sets::TABLE,
+    encoding::TABLE,
+    yaml::TABLE,
+    files::TABLE,
+    time::TABLE,
+    digest::TABLE,
+    net::TABLE,
+    convert::TABLE,
+    marks::TABLE,
+];
 
 /// All functions, family by family.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
@@ -23,6 +61,7 @@ pub fn all() -> impl Iterator<Item = &'static Builtin> {
 
 /// The function of this name; `core::NAME` names the same function as `NAME`.
 pub fn find(name: &str) -> Option<&'static Builtin> {
-    let name = name.strip_prefix("core::").unwrap_or(name);
-    all().find(|builtin| builtin.name == name)
+    static BY_NAME: LazyLock<HashMap<&'static str, &'static Builtin>> =
+        LazyLock::new(|| all().map(|builtin| (builtin.name, builtin)).collect());
+    BY_NAME.get(name.strip_prefix("core::").unwrap_or(name)).copied()
 }

@@ -4,9 +4,9 @@
 //! parameter's type, null, not-yet-known types, marks, unknown arguments, the refinement of the result. An entry
 //! opts out by a flag of its [`Param`], never by checks of its own. Code in tables must not look at marks it was not given.
 
-use std::sync::Arc;
+use std::fmt::Display;
 
-use ashlar_value::{Data, Mark, Marks, Number, Refinement, Type, Value, convert};
+use ashlar_value::{Data, Mark, Marks, Number, Type, Value, convert, ops};
 
 use crate::{Caps, Fault, FuncError};
 
@@ -219,29 +219,61 @@ impl<'a> Args<'a> {
         }
     }
 
+    /// A known whole number in the range of 64 bits.
+    pub(crate) fn int(&self, index: usize) -> Result<i64, FuncError> {
+        self.number(index)?.to_i64().ok_or_else(|| {
+            FuncError::call(format!("a whole number between {} and {} is required", i64::MIN, i64::MAX))
+        })
+    }
+
+    /// A known number as a 64-bit float.
+    pub(crate) fn float(&self, index: usize) -> Result<f64, FuncError> {
+        let number = self.number(index)?;
+        let float = number.to_f64();
+        if float.is_infinite() && !number.is_infinite() {
+            return Err(FuncError::call(format!("a number between -{0:e} and {0:e} is required", f64::MAX)));
+        }
+        Ok(float)
+    }
+
+    /// The marks that all arguments from this one on have on themselves.
+    pub(crate) fn shallow_marks(&self, from: usize) -> Marks {
+        self.rest(from).iter().fold(Marks::NONE, |marks, value| marks.union(value.marks()))
+    }
+
     /// The outside.
     pub(crate) fn caps(&self) -> &'a dyn Caps {
         self.caps
     }
 
-    /// Something taken from an argument, quoted for a message unless the argument was sensitive or ephemeral.
-    pub(crate) fn quote(&self, index: usize, shown: &str) -> String {
+    /// Something taken from an argument, for a message: withheld if the argument is sensitive or ephemeral.
+    pub(crate) fn show(&self, index: usize, shown: impl Display) -> String {
         let marks = self.marks[index];
         if marks.contains(Mark::Sensitive) {
             "(sensitive value)".to_owned()
         } else if marks.contains(Mark::Ephemeral) {
             "(ephemeral value)".to_owned()
         } else {
-            format!("{shown:?}")
+            shown.to_string()
         }
     }
+
+    /// As [`Args::show`], in quotes.
+    pub(crate) fn quote(&self, index: usize, shown: &str) -> String {
+        self.show(index, format_args!("{shown:?}"))
+    }
+}
+
+/// Is its type not known yet?
+pub(crate) fn is_dynamic(value: &Value) -> bool {
+    matches!(value.data(), Data::Null(Type::Dynamic) | Data::Unknown(Type::Dynamic, _))
 }
 
 /// Calls a function. Several arguments may be wrong at once; otherwise there is one error.
 pub fn call(builtin: &Builtin, args: &[Value], caps: &dyn Caps) -> Result<Value, Vec<FuncError>> {
     check_arity(builtin, args.len()).map_err(|error| vec![error])?;
     let values = convert_all(builtin, args)?;
-    call_converted(builtin, values, caps).map_err(|error| vec![normalise(error, args.len())])
+    call_converted(builtin, values, caps).map_err(|error| vec![normalise(builtin, error, args.len())])
 }
 
 fn check_arity(builtin: &Builtin, given: usize) -> Result<(), FuncError> {
@@ -306,7 +338,7 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
         if value.is_null() && !param.null {
             return Err(FuncError::argument(index, "argument must not be null"));
         }
-        if value.ty() == Type::Dynamic && !param.dynamic {
+        if is_dynamic(value) && !param.dynamic {
             type_unknown = true;
             break;
         }
@@ -349,7 +381,7 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
         }
     };
     let result = if builtin.not_null {
-        refine_not_null(result)
+        ops::refine_not_null(result)
     } else {
         result
     };
@@ -357,23 +389,10 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
 }
 
 /// An index past the arguments given blames the whole call, or the function where no parameter has that index.
-fn normalise(error: FuncError, given: usize) -> FuncError {
+fn normalise(builtin: &Builtin, error: FuncError, given: usize) -> FuncError {
     match error.arg {
+        Some(index) if builtin.param(index).is_none() => FuncError { fault: Fault::Call, arg: None, ..error },
         Some(index) if index >= given => FuncError { arg: None, ..error },
         _ => error,
-    }
-}
-
-fn refine_not_null(value: Value) -> Value {
-    match value.data() {
-        Data::Unknown(Type::Dynamic, _) => value,
-        Data::Unknown(ty, refinement) => {
-            let refinement = Refinement {
-                not_null: true,
-                ..refinement.as_deref().cloned().unwrap_or_default()
-            };
-            Value::from(Data::Unknown(ty.clone(), Some(Arc::new(refinement)))).with_marks(value.marks())
-        }
-        _ => value,
     }
 }

@@ -20,7 +20,7 @@ mod walk;
 
 pub use convert::{convert, unify, unify_safe};
 pub use marks::{Mark, Marks};
-pub use number::Number;
+pub use number::{Digits, Number};
 pub use path::{Path, PathStep};
 pub use refinement::{Bound, Refinement};
 pub use ty::{ObjectAttr, ObjectType, Type};

@@ -50,6 +50,17 @@ enum Kind {
     Infinite(bool),
 }
 
+/// Which digits of a decimal expansion are wanted; those dropped round to nearest even.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Digits {
+    /// The fewest that tell the number from all others of its precision.
+    Shortest,
+    /// So many in all.
+    Significant(usize),
+    /// So many after the point.
+    Places(usize),
+}
+
 /// Making numbers.
 impl Number {
     /// Reads decimal text as Go's `big.ParseFloat` does in base 10 at 512 bits: `inf`, `1p3` and `.5` are numbers.
@@ -296,6 +307,12 @@ impl Number {
     /// The text of Go's `%.{digits}g`: so many significant digits, exponent form for very large and very small.
     pub fn to_general(&self, digits: usize) -> String {
         text::general(self, digits)
+    }
+
+    /// The decimal digits of the magnitude, without leading or trailing zeros, and where the point stands: the magnitude is
+    /// `0.digits · 10^point`. No digits for zero, `None` for infinity.
+    pub fn decimal(&self, digits: Digits) -> Option<(String, i64)> {
+        text::decimal(self, digits)
     }
 
     /// A text that is the same for equal numbers only; minus zero differs from zero.

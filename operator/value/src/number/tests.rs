@@ -143,3 +143,21 @@ fn general_form_is_that_of_go() {
     check("1.23456789012345", "1.23456789");
     check("-0", "-0");
 }
+
+#[test]
+fn decimal_digits() {
+    let check = |text: &str, digits: Digits, want: (&str, i64)| {
+        let got = Number::parse(text).unwrap().decimal(digits).unwrap();
+        assert_eq!((got.0.as_str(), got.1), want, "{text} {digits:?}");
+    };
+    check("1234.5", Digits::Shortest, ("12345", 4));
+    check("-0.00123", Digits::Shortest, ("123", -2));
+    check("1234.5", Digits::Significant(2), ("12", 4));
+    check("2.5", Digits::Places(0), ("2", 1));
+    check("9.96", Digits::Places(1), ("1", 2));
+    check("0.6", Digits::Places(0), ("1", 1));
+    check("0.5", Digits::Places(0), ("", 0));
+    check("0.004", Digits::Places(1), ("", 0));
+    check("0", Digits::Shortest, ("", 0));
+    assert_eq!(Number::infinity(true).decimal(Digits::Shortest), None);
+}

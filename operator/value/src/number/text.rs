@@ -5,7 +5,7 @@ use std::fmt;
 use dashu_base::BitTest;
 use dashu_int::UBig;
 
-use super::{EXPONENT_LIMIT, Float, Kind, Number};
+use super::{Digits, EXPONENT_LIMIT, Float, Kind, Number};
 
 /// Reads base-10 text: sign, digits with at most one point, an exponent of ten after `e` or of two after `p`; or
 /// `inf`, `Inf`.
@@ -287,4 +287,29 @@ pub(super) fn general(number: &Number, digits: usize) -> String {
         decimal.write_plain(&mut text)
     };
     text
+}
+
+pub(super) fn decimal(number: &Number, digits: Digits) -> Option<(String, i64)> {
+    if number.is_zero() {
+        return Some((String::new(), 0));
+    }
+    let float = number.float()?;
+    let mut decimal = Decimal::new(&float.mantissa, float.exponent);
+    match digits {
+        Digits::Shortest => decimal.shorten(&float, number.precision),
+        Digits::Significant(count) => decimal.round(count),
+        Digits::Places(count) => {
+            if let Ok(count) = usize::try_from(decimal.point + count as i64) {
+                decimal.round(count);
+            } else {
+                decimal = Decimal {
+                    digits: Vec::new(),
+                    point: 0,
+                };
+            }
+        }
+    }
+    String::from_utf8(decimal.digits)
+        .ok()
+        .map(|text| (text, decimal.point))
 }
