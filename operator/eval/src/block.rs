@@ -513,3 +513,6 @@ fn unified(items: &[Value]) -> Option<(Type, Vec<Value>)> {
     let items: Option<Vec<Value>> = items.iter().map(|item| convert(item, &ty).ok()).collect();
     Some((ty, items?))
 }
+
+#[cfg(test)]
+mod tests;

@@ -37,7 +37,10 @@ impl CheckRule {
             let summary = format!("Invalid {} expression", block.kind.name);
             diags.push(Diag::error(summary, detail).at(condition.span));
         }
-        let message = block.body.attribute("error_message").map(|attribute| &attribute.expr);
+        let message = block
+            .body
+            .attribute("error_message")
+            .map(|attribute| &attribute.expr);
         let rule = condition.zip(message).map(|(condition, message)| CheckRule {
             condition: condition.clone(),
             error_message: message.clone(),
@@ -75,8 +78,13 @@ impl CheckRule {
             diags.push(Diag::error("Invalid error message", detail).at(self.error_message.span));
             return diags;
         }
-        let text = if message_failed { None } else { self.message(&message, &mut diags) };
-        let text = text.unwrap_or_else(|| "The condition does not hold, and its message cannot be shown.".to_owned());
+        let text = if message_failed {
+            None
+        } else {
+            self.message(&message, &mut diags)
+        };
+        let text = text
+            .unwrap_or_else(|| "The condition does not hold, and its message cannot be shown.".to_owned());
         diags.push(Diag::error("Invalid value for variable", text).at(place));
         diags
     }
@@ -86,19 +94,29 @@ impl CheckRule {
         if message.is_null() {
             return None;
         }
-        let hidden = [(Mark::Sensitive, "sensitive", "nonsensitive"), (Mark::Ephemeral, "ephemeral", "ephemeralasnull")]
-            .into_iter()
-            .find(|(mark, ..)| message.marks_deep().contains(*mark));
+        let hidden = [
+            (Mark::Sensitive, "sensitive", "nonsensitive"),
+            (Mark::Ephemeral, "ephemeral", "ephemeralasnull"),
+        ]
+        .into_iter()
+        .find(|(mark, ..)| message.marks_deep().contains(*mark));
         let (summary, detail) = match (convert(message, &Type::String), hidden) {
-            (Err(error), _) => {
-                ("Invalid error message".to_owned(), format!("The message must be a string: {}.", error.message))
-            }
+            (Err(error), _) => (
+                "Invalid error message".to_owned(),
+                format!("The message must be a string: {}.", error.message),
+            ),
             (Ok(_), Some((_, word, function))) => (
                 format!("Error message refers to {word} values"),
-                format!("The message is not shown. Take the {word} values out of it, or use {function} where that is safe."),
+                format!(
+                    "The message is not shown. Take the {word} values out of it, or use {function} where that is safe."
+                ),
             ),
             (Ok(text), None) => {
-                return text.as_str().map(|text| text.trim()).filter(|text| !text.is_empty()).map(str::to_owned);
+                return text
+                    .as_str()
+                    .map(|text| text.trim())
+                    .filter(|text| !text.is_empty())
+                    .map(str::to_owned);
             }
         };
         diags.push(Diag::error(summary, detail).at(self.error_message.span));

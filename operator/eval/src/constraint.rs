@@ -233,3 +233,61 @@ impl<'e> Attribute<'e> {
         Some(attribute)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::type_constraint;
+    use crate::fixture::{blamed, expr};
+    use ashlar_value::{Value, convert};
+
+    fn check(text: &str, expected: Result<&str, &str>) {
+        match (type_constraint(&expr(text)), expected) {
+            (Ok((ty, _)), Ok(expected)) => assert_eq!(ty.to_string(), expected, "{text}"),
+            (Err(diags), Err(expected)) => assert_eq!(blamed(&diags, text)[0], expected, "{text}"),
+            (got, _) => panic!("{text}: {got:?}"),
+        }
+    }
+
+    #[test]
+    fn constraints() {
+        check("list(map(any))", Ok("list(map(any))"));
+        check(
+            "object({ a = string, b = optional(number, 1) })",
+            Ok("object({a = string, b = optional(number)})"),
+        );
+        check("tuple([string, bool])", Ok("tuple([string, bool])"));
+        check("list", Err("Invalid type specification @ list"));
+        check("list(string, number)", Err("Invalid type specification @ number"));
+        check("strng", Err("Invalid type specification @ strng"));
+        check("string(1)", Err("Invalid type specification @ (1)"));
+        check(
+            "object({ \"a\" = string })",
+            Err("Invalid type specification @ \"a\""),
+        );
+        check(
+            "object({ a = optional(number, \"x\") })",
+            Err("Invalid default value for optional attribute @ \"x\""),
+        );
+        check("optional(string)", Err("Invalid type specification @ optional"));
+    }
+
+    #[test]
+    fn defaults_fill_what_is_missing_or_null() {
+        let text = "list(object({ a = optional(string, \"d\"), b = optional(object({ c = optional(number, 1) }), {}) }))";
+        let (ty, defaults) = type_constraint(&expr(text)).unwrap();
+        let given = Value::tuple(vec![
+            Value::object([("a", Value::null(ashlar_value::Type::Dynamic))]),
+            Value::object([
+                ("a", Value::string("x")),
+                ("b", Value::null(ashlar_value::Type::Dynamic)),
+            ]),
+        ]);
+        let filled = convert(&defaults.unwrap().apply(&given), &ty).unwrap();
+        let inner = || Value::object([("c", Value::number(1i64))]);
+        let expected = vec![
+            Value::object([("a", Value::string("d")), ("b", inner())]),
+            Value::object([("a", Value::string("x")), ("b", inner())]),
+        ];
+        assert_eq!(filled.as_items().unwrap(), expected);
+    }
+}

@@ -324,3 +324,6 @@ fn unknown_name<'n>(name: &str, known: impl Iterator<Item = &'n str>) -> Diag {
         format!("Nothing here is named {name:?}.{hint}"),
     )
 }
+
+#[cfg(test)]
+mod tests;

@@ -17,6 +17,8 @@ mod defaults;
 mod dynamic;
 mod evaluate;
 mod finder;
+#[cfg(test)]
+mod fixture;
 mod for_expr;
 mod forms;
 mod locate;
@@ -24,8 +26,8 @@ mod operators;
 mod reference;
 mod render;
 mod scope;
-mod splat;
 mod show;
+mod splat;
 mod suggest;
 mod template;
 pub mod undeclared;

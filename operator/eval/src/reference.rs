@@ -268,3 +268,52 @@ fn instance_key(key: &Literal, span: Span, what: &str) -> Result<InstanceKey, Di
         Literal::Null | Literal::Bool(_) => Err(wrong("must be a string or a whole number")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::Reference;
+    use crate::{finder::traversals, fixture::expr};
+
+    /// Subject, key, remaining steps and the blamed text, or the summary and the blamed text.
+    fn check(text: &str, expected: &str) {
+        let expr = expr(text);
+        let traversal = traversals(&expr)[0];
+        let shown = |span: ashlar_diag::Span| text[span.start as usize..span.end as usize].to_owned();
+        let got = match Reference::parse(traversal) {
+            Ok(Some(reference)) => {
+                let rest = reference.remaining.len();
+                format!(
+                    "{:?} {} {rest} {}",
+                    reference.subject,
+                    reference.key,
+                    shown(reference.span)
+                )
+            }
+            Ok(None) => "nothing".to_owned(),
+            Err(diag) => format!("{} @ {}", diag.summary, shown(diag.subject.unwrap())),
+        };
+        assert_eq!(got, expected, "{text}");
+    }
+
+    #[test]
+    fn subjects() {
+        check("var.a.b[0]", "Var(\"a\")  2 var.a");
+        check(
+            "module.m[\"k\"].out.x",
+            "Module { call: \"m\", output: Some(\"out\") } [\"k\"] 1 module.m[\"k\"].out",
+        );
+        check("self.id", "SelfRef  1 self");
+        check("string", "nothing");
+        check("each.value.x", "Each(\"value\")  1 each.value");
+    }
+
+    #[test]
+    fn faults() {
+        check("var", "Invalid reference @ var");
+        check("var[\"a\"]", "Invalid reference @ [\"a\"]");
+        check("foo", "Invalid reference @ foo");
+        check("data.x", "Invalid reference @ data.x");
+        check("a.b[1.5]", "Invalid index key @ [1.5]");
+        check("module.m[0][1]", "Invalid reference @ [1]");
+    }
+}

@@ -155,15 +155,24 @@ mod tests {
 
     #[test]
     fn types_that_do_not_show_are_named() {
-        check(&Value::list(Type::String, vec![Value::string("a")]), "tolist([\n  \"a\",\n])");
+        check(
+            &Value::list(Type::String, vec![Value::string("a")]),
+            "tolist([\n  \"a\",\n])",
+        );
         check(&Value::null(Type::String), "tostring(null)");
-        check(&Value::object([("b", Value::number(1i64)), ("a", Value::bool(true))]), "{\n  \"a\" = true\n  \"b\" = 1\n}");
+        check(
+            &Value::object([("b", Value::number(1i64)), ("a", Value::bool(true))]),
+            "{\n  \"a\" = true\n  \"b\" = 1\n}",
+        );
         check(&Value::tuple(Vec::new()), "[]");
     }
 
     #[test]
     fn marked_values_are_not_shown() {
-        check(&Value::tuple(vec![Value::string("x").with_marks(Marks::SENSITIVE)]), "[\n  (sensitive value),\n]");
+        check(
+            &Value::tuple(vec![Value::string("x").with_marks(Marks::SENSITIVE)]),
+            "[\n  (sensitive value),\n]",
+        );
     }
 
     #[test]

@@ -12,7 +12,11 @@ use ashlar_value::{
 
 use crate::{Reference, access, suggest::hint, suggest::suggest};
 
-fn blame(summary: impl Into<std::borrow::Cow<'static, str>>, detail: String, reference: &Reference<'_>) -> Diag {
+fn blame(
+    summary: impl Into<std::borrow::Cow<'static, str>>,
+    detail: String,
+    reference: &Reference<'_>,
+) -> Diag {
     Diag::error(summary, detail).at(reference.span)
 }
 
@@ -22,7 +26,11 @@ pub fn variable<'n>(reference: &Reference<'_>, name: &str, known: impl IntoItera
         Some(near) => format!(" Did you mean {near:?}?"),
         None => format!(" It can be declared with a variable {name:?} block."),
     };
-    blame("Reference to undeclared input variable", format!("No variable {name:?} is declared here.{near}"), reference)
+    blame(
+        "Reference to undeclared input variable",
+        format!("No variable {name:?} is declared here.{near}"),
+        reference,
+    )
 }
 
 /// No such local value.
@@ -49,7 +57,10 @@ pub fn resource(reference: &Reference<'_>, resource: &Resource, is_data: bool) -
     } else {
         String::new()
     };
-    let detail = format!("No {what} {:?} {:?} is declared here.{near}", &*resource.kind, &*resource.name);
+    let detail = format!(
+        "No {what} {:?} {:?} is declared here.{near}",
+        &*resource.kind, &*resource.name
+    );
     blame("Reference to undeclared resource", detail, reference)
 }
 
@@ -85,8 +96,9 @@ pub fn instance_key(reference: &Reference<'_>, resource: &Resource, repetition: 
         Repetition::ForEach => ("for_each", "each.key"),
     };
     (!keyed && !reference.remaining.is_empty()).then(|| {
-        let detail =
-            format!("{resource} has {word}, so attributes are taken of one instance, as in {resource}[{example}].");
+        let detail = format!(
+            "{resource} has {word}, so attributes are taken of one instance, as in {resource}[{example}]."
+        );
         blame("Missing resource instance key", detail, reference)
     })
 }
@@ -98,7 +110,11 @@ pub fn count(reference: &Reference<'_>, name: &str, known: bool) -> Option<Diag>
         Some(blame("Invalid \"count\" attribute", detail, reference))
     } else if !known {
         let detail = "count can be used only in blocks that set count.".to_owned();
-        Some(blame("Reference to \"count\" in non-counted context", detail, reference))
+        Some(blame(
+            "Reference to \"count\" in non-counted context",
+            detail,
+            reference,
+        ))
     } else {
         None
     }
@@ -110,11 +126,21 @@ pub fn each(reference: &Reference<'_>, name: &str, known: bool) -> Option<Diag> 
         "key" | "value" if known => None,
         "key" => {
             let detail = "each can be used only in blocks that set for_each.".to_owned();
-            Some(blame("Reference to \"each\" in context without for_each", detail, reference))
+            Some(blame(
+                "Reference to \"each\" in context without for_each",
+                detail,
+                reference,
+            ))
         }
         "value" => {
-            let detail = "each.value can be used only in blocks that set for_each, and not in the for_each itself.".to_owned();
-            Some(blame("each.value cannot be used in this context", detail, reference))
+            let detail =
+                "each.value can be used only in blocks that set for_each, and not in the for_each itself."
+                    .to_owned();
+            Some(blame(
+                "each.value cannot be used in this context",
+                detail,
+                reference,
+            ))
         }
         _ => {
             let detail = format!("each has no attribute {name:?}, only key and value.");
@@ -132,7 +158,11 @@ pub fn path(reference: &Reference<'_>, name: &str) -> Diag {
 
 /// `terraform` with an attribute it has not.
 pub fn terraform(reference: &Reference<'_>, name: &str) -> Diag {
-    let why = if name == "env" { " The former terraform.env is terraform.workspace." } else { "" };
+    let why = if name == "env" {
+        " The former terraform.env is terraform.workspace."
+    } else {
+        ""
+    };
     let detail = format!("terraform has no attribute {name:?}, only workspace and applying.{why}");
     blame("Invalid \"terraform\" attribute", detail, reference)
 }
@@ -144,7 +174,11 @@ pub fn no_self(reference: &Reference<'_>) -> Diag {
         "caller" => "caller can be used only in the configuration of an action.",
         _ => "self can be used only in provisioners, connections and postconditions.",
     };
-    blame(format!("Invalid {word:?} reference"), detail.to_owned(), reference)
+    blame(
+        format!("Invalid {word:?} reference"),
+        detail.to_owned(),
+        reference,
+    )
 }
 
 /// An action outside the lists of actions.
@@ -155,7 +189,9 @@ pub fn action(reference: &Reference<'_>) -> Diag {
 
 /// Steps taken into an instance whose schema has not what they name.
 pub fn steps(steps: &[Step], schema: &schema::Block) -> Diags {
-    let Some((step, rest)) = steps.split_first() else { return Diags::new() };
+    let Some((step, rest)) = steps.split_first() else {
+        return Diags::new();
+    };
     let name = match step {
         Step::Attr { name, .. } => name,
         Step::Index { key, span } => {
@@ -180,25 +216,40 @@ pub fn steps(steps: &[Step], schema: &schema::Block) -> Diags {
     if let Some(nested) = schema.blocks.get(name) {
         return nested_steps(name, nested, rest);
     }
-    let known = schema.attributes.keys().chain(schema.blocks.keys()).map(|known| &**known);
-    let detail = format!("This object has no argument, block or attribute {:?}.{}", &**name, hint(name, known));
-    Diag::error("Unsupported attribute", detail).at(step.span()).into()
+    let known = schema
+        .attributes
+        .keys()
+        .chain(schema.blocks.keys())
+        .map(|known| &**known);
+    let detail = format!(
+        "This object has no argument, block or attribute {:?}.{}",
+        &**name,
+        hint(name, known)
+    );
+    Diag::error("Unsupported attribute", detail)
+        .at(step.span())
+        .into()
 }
 
 fn nested_steps(kind: &str, nested: &NestedBlock, rest: &[Step]) -> Diags {
-    let Some((step, after)) = rest.split_first() else { return Diags::new() };
+    let Some((step, after)) = rest.split_first() else {
+        return Diags::new();
+    };
     match (nested.nesting, step) {
         (Nesting::Single | Nesting::Group, _) => steps(rest, &nested.block),
         (Nesting::Map, _) | (Nesting::List, Step::Index { .. }) => steps(after, &nested.block),
         (Nesting::List, Step::Attr { span, .. }) => {
-            let detail = format!("The blocks of type {kind:?} are a list; take one of them first, as in {kind}[0].");
+            let detail =
+                format!("The blocks of type {kind:?} are a list; take one of them first, as in {kind}[0].");
             Diag::error("Invalid operation", detail).at(*span).into()
         }
         (Nesting::Set, step) => {
             let detail = format!(
                 "The blocks of type {kind:?} are a set, whose elements have no key. Find one with a for expression and if."
             );
-            Diag::error("Cannot index a set value", detail).at(step.span()).into()
+            Diag::error("Cannot index a set value", detail)
+                .at(step.span())
+                .into()
         }
     }
 }

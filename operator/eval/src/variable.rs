@@ -20,8 +20,18 @@ use crate::{
 };
 
 /// Names of variables that would clash with arguments of a `module` block.
-const RESERVED: &[&str] =
-    &["source", "version", "count", "for_each", "depends_on", "providers", "lifecycle", "locals", "provider", "_"];
+const RESERVED: &[&str] = &[
+    "source",
+    "version",
+    "count",
+    "for_each",
+    "depends_on",
+    "providers",
+    "lifecycle",
+    "locals",
+    "provider",
+    "_",
+];
 
 /// A declared input variable.
 #[derive(Clone, Debug)]
@@ -84,13 +94,20 @@ pub(crate) fn constant(expr: &Expr, ty: &Type, diags: &mut Diags) -> Option<Valu
         Err(error) => error.message,
     };
     let detail = format!("The value does not fit: {why}.");
-    diags.push(Diag::error("Unsuitable value type", detail).at(expr.start()).within(expr.span));
+    diags.push(
+        Diag::error("Unsuitable value type", detail)
+            .at(expr.start())
+            .within(expr.span),
+    );
     None
 }
 
 /// A schema of optional and required arguments of any type.
 pub(crate) fn arguments(required: &[&str], optional: &[&str]) -> schema::Block {
-    let all = required.iter().map(|name| (name, true)).chain(optional.iter().map(|name| (name, false)));
+    let all = required
+        .iter()
+        .map(|name| (name, true))
+        .chain(optional.iter().map(|name| (name, false)));
     let attributes = all.map(|(name, required)| {
         let attribute = schema::Attribute {
             ty: AttributeType::Plain(Type::Dynamic),
@@ -103,17 +120,31 @@ pub(crate) fn arguments(required: &[&str], optional: &[&str]) -> schema::Block {
         };
         (Arc::from(*name), attribute)
     });
-    schema::Block { attributes: attributes.collect(), ..schema::Block::default() }
+    schema::Block {
+        attributes: attributes.collect(),
+        ..schema::Block::default()
+    }
 }
 
 impl Variable {
     /// Reads a `variable` block with its one label. What is at fault is left as if it were not written.
     pub fn read(block: &Block) -> (Option<Self>, Diags) {
         let mut diags = Diags::new();
-        let [label] = &*block.labels else { return (None, diags) };
+        let [label] = &*block.labels else {
+            return (None, diags);
+        };
         let mut schema = arguments(
             &[],
-            &["description", "default", "type", "sensitive", "ephemeral", "nullable", "const", "deprecated"],
+            &[
+                "description",
+                "default",
+                "type",
+                "sensitive",
+                "ephemeral",
+                "nullable",
+                "const",
+                "deprecated",
+            ],
         );
         let validation = schema::NestedBlock {
             nesting: Nesting::List,
@@ -159,7 +190,9 @@ impl Variable {
     fn arguments(&mut self, body: &Body, diags: &mut Diags) {
         let given = |name| body.attribute(name).map(|attribute| &attribute.expr);
         let text = |name, diags: &mut Diags| {
-            constant(given(name)?, &Type::String, diags)?.as_str().map(|text| text.to_string())
+            constant(given(name)?, &Type::String, diags)?
+                .as_str()
+                .map(|text| text.to_string())
         };
         let flag = |name, diags: &mut Diags| constant(given(name)?, &Type::Bool, diags)?.as_bool();
         self.description = text("description", diags);
@@ -183,7 +216,9 @@ impl Variable {
         self.nullable = flag("nullable", diags).unwrap_or(given("nullable").is_none());
         for (wrong, word) in [(self.sensitive, "sensitive"), (self.ephemeral, "ephemeral")] {
             if self.constant && wrong {
-                let detail = format!("A const variable is known while the configuration is read, so it cannot be {word}.");
+                let detail = format!(
+                    "A const variable is known while the configuration is read, so it cannot be {word}."
+                );
                 diags.push(Diag::error(format!("Const variable cannot be {word}"), detail).at(self.declared));
             }
         }
@@ -207,11 +242,17 @@ impl Variable {
     /// A validation must look at its own variable.
     fn own_condition(&self, condition: &Expr) -> Option<Diag> {
         let own = finder::traversals(condition).into_iter().any(|traversal| {
-            let subject = Reference::parse(traversal).ok().flatten().map(|reference| reference.subject);
+            let subject = Reference::parse(traversal)
+                .ok()
+                .flatten()
+                .map(|reference| reference.subject);
             matches!(subject, Some(Subject::Var(name)) if name == self.name)
         });
         (!own).then(|| {
-            let detail = format!("The condition of a validation must use var.{0}, the value it checks.", self.name);
+            let detail = format!(
+                "The condition of a validation must use var.{0}, the value it checks.",
+                self.name
+            );
             Diag::error("Invalid variable validation condition", detail).at(condition.span)
         })
     }
@@ -222,7 +263,11 @@ impl Variable {
             _ => value,
         };
         convert(filled, &self.ty).map_err(|error| {
-            if error.path.is_root() { error.message } else { format!("{}: {}", error.path, error.message) }
+            if error.path.is_root() {
+                error.message
+            } else {
+                format!("{}: {}", error.path, error.message)
+            }
         })
     }
 
@@ -314,7 +359,8 @@ fn check_name(name: &str, span: Span, diags: &mut Diags) {
         diags.push(Diag::error(summary, detail).at(span));
     }
     if RESERVED.contains(&name) {
-        let detail = format!("{name:?} has a meaning of its own in module blocks, so no variable can have this name.");
+        let detail =
+            format!("{name:?} has a meaning of its own in module blocks, so no variable can have this name.");
         diags.push(Diag::error(summary, detail).at(span));
     }
 }
@@ -332,7 +378,10 @@ fn constraint(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
                 let detail = format!("Types are written without quotes: {word}.");
                 Diag::error("Invalid quoted type constraints", detail)
             }
-            _ => Diag::error("Invalid legacy variable type hint", "A type is written without quotes."),
+            _ => Diag::error(
+                "Invalid legacy variable type hint",
+                "A type is written without quotes.",
+            ),
         }
         .at(expr.span)
         .into());

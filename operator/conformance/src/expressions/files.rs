@@ -41,7 +41,9 @@ impl Caps for Files {
     }
 
     fn file_kind(&self, path: &str) -> Result<FileKind, CapsError> {
-        fs::metadata(self.at(path)).map(|meta| kind(meta.file_type())).map_err(|error| failed(&error))
+        fs::metadata(self.at(path))
+            .map(|meta| kind(meta.file_type()))
+            .map_err(|error| failed(&error))
     }
 
     fn list_dir(&self, path: &str) -> Result<Vec<(String, FileKind)>, CapsError> {
@@ -49,7 +51,10 @@ impl Caps for Files {
         for entry in fs::read_dir(self.at(path)).map_err(|error| failed(&error))? {
             let entry = entry.map_err(|error| failed(&error))?;
             if let Ok(meta) = fs::metadata(entry.path()) {
-                names.push((entry.file_name().to_string_lossy().into_owned(), kind(meta.file_type())));
+                names.push((
+                    entry.file_name().to_string_lossy().into_owned(),
+                    kind(meta.file_type()),
+                ));
             }
         }
         Ok(names)

@@ -33,7 +33,9 @@ pub(crate) struct Base {
 impl Base {
     /// Reads `context.json`.
     pub(crate) fn read(cases: &Path) -> anyhow::Result<Self> {
-        let root = cases.canonicalize().with_context(|| format!("finding {}", cases.display()))?;
+        let root = cases
+            .canonicalize()
+            .with_context(|| format!("finding {}", cases.display()))?;
         let text = std::fs::read_to_string(root.join("context.json")).context("reading context.json")?;
         let context: BTreeMap<String, Json> = serde_json::from_str(&text)?;
         let mut base = Base {
@@ -77,9 +79,18 @@ pub(crate) struct Module<'b> {
 
 impl<'b> Module<'b> {
     pub(crate) fn new(base: &'b Base, console: bool, locals: BTreeMap<Arc<str>, Expr>) -> Self {
-        let locals = locals.into_iter().map(|(name, expr)| (name, Local::Written(Arc::new(expr)))).collect();
+        let locals = locals
+            .into_iter()
+            .map(|(name, expr)| (name, Local::Written(Arc::new(expr))))
+            .collect();
         let vars = base.vars.clone();
-        Self { base, console, vars, locals: Mutex::new(locals), told: Mutex::new(Diags::new()) }
+        Self {
+            base,
+            console,
+            vars,
+            locals: Mutex::new(locals),
+            told: Mutex::new(Diags::new()),
+        }
     }
 
     /// Declares a variable, or gives one of the base another value.
@@ -112,8 +123,17 @@ impl<'b> Module<'b> {
             Local::Written(expr) => {
                 let (value, diags) = evaluate(&expr, self);
                 let failed = diags.has_errors();
-                self.told.lock().unwrap_or_else(PoisonError::into_inner).extend(diags);
-                self.swap(name, |_| if failed { Local::Failed } else { Local::Known(value.clone()) });
+                self.told
+                    .lock()
+                    .unwrap_or_else(PoisonError::into_inner)
+                    .extend(diags);
+                self.swap(name, |_| {
+                    if failed {
+                        Local::Failed
+                    } else {
+                        Local::Known(value.clone())
+                    }
+                });
                 if failed { Err(Diags::new()) } else { Ok(value) }
             }
         })
@@ -126,12 +146,17 @@ impl Scope for Module<'_> {
             Subject::Resource(resource) => {
                 let known = |mode| {
                     mode == Mode::Managed
-                        && self.base.resources.contains_key(&(resource.kind.clone(), resource.name.clone()))
+                        && self
+                            .base
+                            .resources
+                            .contains_key(&(resource.kind.clone(), resource.name.clone()))
                 };
                 if !known(resource.mode) {
                     return undeclared::resource(reference, resource, false).into();
                 }
-                undeclared::instance_key(reference, resource, Repetition::Single).into_iter().collect()
+                undeclared::instance_key(reference, resource, Repetition::Single)
+                    .into_iter()
+                    .collect()
             }
             Subject::List { kind, name } => undeclared::list_resource(reference, kind, name).into(),
             Subject::Module { call, .. } => undeclared::module(reference, call, []).into(),
@@ -151,12 +176,23 @@ impl Scope for Module<'_> {
                 (None, Some(_)) if self.console => Ok(Value::dynamic()),
                 (None, Some(value)) => Ok(value),
                 (None, None) => {
-                    Err(undeclared::local(reference, name, self.base.locals.keys().map(|name| &**name)).into())
+                    Err(
+                        undeclared::local(reference, name, self.base.locals.keys().map(|name| &**name))
+                            .into(),
+                    )
                 }
             },
             Subject::Resource(resource) => {
-                match self.base.resources.get(&(resource.kind.clone(), resource.name.clone())) {
-                    Some(_) if self.console => Ok(Value::dynamic()),
+                match self
+                    .base
+                    .resources
+                    .get(&(resource.kind.clone(), resource.name.clone()))
+                {
+                    // A console without state knows of a resource only what attributes it has.
+                    Some(value) if self.console => {
+                        let names = value.as_entries().into_iter().flat_map(BTreeMap::keys);
+                        Ok(Value::object(names.map(|name| (name, Value::dynamic()))))
+                    }
                     Some(value) => Ok(value.clone()),
                     None => Err(undeclared::resource(reference, resource, false).into()),
                 }

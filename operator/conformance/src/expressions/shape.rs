@@ -18,13 +18,31 @@ pub(crate) fn read(recorded: &Json) -> anyhow::Result<Value> {
             let path = entry.get("path").cloned().unwrap_or_default();
             (path.to_string(), entry)
         });
-        known(&ty, recorded.get("value").unwrap_or(&Json::Null), &[], &paths.collect())?
+        known(
+            &ty,
+            recorded.get("value").unwrap_or(&Json::Null),
+            &[],
+            &paths.collect(),
+        )?
     };
-    let mark = |name: &str, marks: Marks| if recorded.get(name) == Some(&Json::Bool(true)) { marks } else { Marks::NONE };
-    Ok(value.with_marks(mark("sensitive", Marks::SENSITIVE)).with_marks(mark("ephemeral", Marks::EPHEMERAL)))
+    let mark = |name: &str, marks: Marks| {
+        if recorded.get(name) == Some(&Json::Bool(true)) {
+            marks
+        } else {
+            Marks::NONE
+        }
+    };
+    Ok(value
+        .with_marks(mark("sensitive", Marks::SENSITIVE))
+        .with_marks(mark("ephemeral", Marks::EPHEMERAL)))
 }
 
-fn known(ty: &Type, value: &Json, path: &[Json], unknowns: &BTreeMap<String, &Json>) -> anyhow::Result<Value> {
+fn known(
+    ty: &Type,
+    value: &Json,
+    path: &[Json],
+    unknowns: &BTreeMap<String, &Json>,
+) -> anyhow::Result<Value> {
     if let Some(entry) = unknowns.get(&Json::Array(path.to_vec()).to_string()) {
         return unknown(ty.clone(), entry.get("refinement"));
     }
@@ -40,7 +58,10 @@ fn known(ty: &Type, value: &Json, path: &[Json], unknowns: &BTreeMap<String, &Js
             Value::number(Number::parse(&number.to_string()).context("no number")?)
         }
         (Type::List(element) | Type::Set(element), Json::Array(items)) => {
-            let items = items.iter().enumerate().map(|(at, item)| inner(element, item, json!(at)));
+            let items = items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| inner(element, item, json!(at)));
             let items = items.collect::<anyhow::Result<Vec<_>>>()?;
             match ty {
                 Type::List(_) => Value::list((**element).clone(), items),
@@ -48,11 +69,17 @@ fn known(ty: &Type, value: &Json, path: &[Json], unknowns: &BTreeMap<String, &Js
             }
         }
         (Type::Tuple(types), Json::Array(items)) => {
-            let items = types.iter().zip(items).enumerate().map(|(at, (ty, item))| inner(ty, item, json!(at)));
+            let items = types
+                .iter()
+                .zip(items)
+                .enumerate()
+                .map(|(at, (ty, item))| inner(ty, item, json!(at)));
             Value::tuple(items.collect::<anyhow::Result<Vec<_>>>()?)
         }
         (Type::Map(element), Json::Object(entries)) => {
-            let entries = entries.iter().map(|(key, item)| Ok((key, inner(element, item, json!(key))?)));
+            let entries = entries
+                .iter()
+                .map(|(key, item)| Ok((key, inner(element, item, json!(key))?)));
             Value::map((**element).clone(), entries.collect::<anyhow::Result<Vec<_>>>()?)
         }
         (Type::Object(object), Json::Object(entries)) => {
@@ -67,7 +94,9 @@ fn known(ty: &Type, value: &Json, path: &[Json], unknowns: &BTreeMap<String, &Js
 }
 
 fn unknown(ty: Type, recorded: Option<&Json>) -> anyhow::Result<Value> {
-    let Some(recorded) = recorded else { return Ok(Value::unknown(ty)) };
+    let Some(recorded) = recorded else {
+        return Ok(Value::unknown(ty));
+    };
     let refinement = Refinement {
         not_null: recorded.get("null") == Some(&Json::Bool(false)),
         prefix: recorded.get("prefix").and_then(Json::as_str).map(Into::into),
@@ -80,7 +109,10 @@ fn unknown(ty: Type, recorded: Option<&Json>) -> anyhow::Result<Value> {
 }
 
 fn bound(recorded: &Json) -> anyhow::Result<Bound> {
-    let value = recorded.get("value").context("a bound without a value")?.to_string();
+    let value = recorded
+        .get("value")
+        .context("a bound without a value")?
+        .to_string();
     Ok(Bound {
         value: Number::parse(&value).context("a bound that is no number")?,
         inclusive: recorded.get("inclusive") == Some(&Json::Bool(true)),
@@ -97,7 +129,10 @@ pub(crate) fn write(value: &Value) -> Json {
             out.insert("refinement".into(), refinement);
         }
     } else if let Some(number) = value.as_number().filter(|number| number.is_infinite()) {
-        out.insert("infinite".into(), json!(if number.sign() < 0 { "-Inf" } else { "+Inf" }));
+        out.insert(
+            "infinite".into(),
+            json!(if number.sign() < 0 { "-Inf" } else { "+Inf" }),
+        );
     } else {
         let mut unknowns = Vec::new();
         out.insert("value".into(), plain(value, &mut Vec::new(), &mut unknowns));
@@ -122,10 +157,16 @@ fn refined(refinement: &Refinement) -> Option<Json> {
     }
     for (name, bound) in [("min", &refinement.min), ("max", &refinement.max)] {
         if let Some(bound) = bound {
-            out.insert(name.into(), json!({"value": number(&bound.value), "inclusive": bound.inclusive}));
+            out.insert(
+                name.into(),
+                json!({"value": number(&bound.value), "inclusive": bound.inclusive}),
+            );
         }
     }
-    for (name, length) in [("length_min", refinement.length_min), ("length_max", refinement.length_max)] {
+    for (name, length) in [
+        ("length_min", refinement.length_min),
+        ("length_max", refinement.length_max),
+    ] {
         if let Some(length) = length {
             out.insert(name.into(), json!(length));
         }
@@ -160,11 +201,18 @@ fn plain(value: &Value, path: &mut Vec<Json>, unknowns: &mut Vec<Json>) -> Json 
         Data::Bool(value) => Json::Bool(*value),
         Data::Number(value) => number(value),
         Data::String(text) => json!(&**text),
-        Data::List(_, items) | Data::Set(_, items) | Data::Tuple(items) => {
-            Json::Array(items.iter().enumerate().map(|(at, item)| inner(item, json!(at))).collect())
-        }
+        Data::List(_, items) | Data::Set(_, items) | Data::Tuple(items) => Json::Array(
+            items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| inner(item, json!(at)))
+                .collect(),
+        ),
         Data::Map(_, entries) | Data::Object(entries) => Json::Object(
-            entries.iter().map(|(name, item)| (name.to_string(), inner(item, json!(&**name)))).collect(),
+            entries
+                .iter()
+                .map(|(name, item)| (name.to_string(), inner(item, json!(&**name))))
+                .collect(),
         ),
     }
 }
@@ -178,9 +226,12 @@ fn sensitive(value: &Value) -> Json {
         Data::List(_, items) | Data::Set(_, items) | Data::Tuple(items) => {
             prune(&Json::Array(items.iter().map(sensitive).collect()))
         }
-        Data::Map(_, entries) | Data::Object(entries) => {
-            prune(&Json::Object(entries.iter().map(|(name, item)| (name.to_string(), sensitive(item))).collect()))
-        }
+        Data::Map(_, entries) | Data::Object(entries) => prune(&Json::Object(
+            entries
+                .iter()
+                .map(|(name, item)| (name.to_string(), sensitive(item)))
+                .collect(),
+        )),
         _ => Json::Bool(false),
     }
 }
@@ -190,7 +241,11 @@ pub(crate) fn prune(structure: &Json) -> Json {
     match structure {
         Json::Array(items) => {
             let items: Vec<Json> = items.iter().map(prune).collect();
-            if items.iter().all(|item| *item == Json::Bool(false)) { Json::Bool(false) } else { Json::Array(items) }
+            if items.iter().all(|item| *item == Json::Bool(false)) {
+                Json::Bool(false)
+            } else {
+                Json::Array(items)
+            }
         }
         Json::Object(entries) => {
             let kept: Map<String, Json> = entries
@@ -198,7 +253,11 @@ pub(crate) fn prune(structure: &Json) -> Json {
                 .map(|(name, item)| (name.clone(), prune(item)))
                 .filter(|(_, item)| *item != Json::Bool(false))
                 .collect();
-            if kept.is_empty() { Json::Bool(false) } else { Json::Object(kept) }
+            if kept.is_empty() {
+                Json::Bool(false)
+            } else {
+                Json::Object(kept)
+            }
         }
         other => other.clone(),
     }

@@ -1,0 +1,241 @@
+//! Expressions against a small scope; the wide net is the recorded oracle, these pin one rule each.
+
+use ashlar_value::{Marks, Refinement, Type, Value, ops};
+
+use crate::{
+    MapScope, evaluate, evaluate_as, evaluate_constant,
+    fixture::{blamed, expr},
+};
+
+fn scope() -> MapScope {
+    let unknown = |ty| Value::unknown(ty);
+    let var = Value::object([
+        (
+            "names",
+            Value::list(Type::String, vec![Value::string("ann"), Value::string("bob")]),
+        ),
+        ("secret", Value::string("s3cr3t").with_marks(Marks::SENSITIVE)),
+        ("none", Value::null(Type::String)),
+        ("one", Value::object([("a", Value::number(1i64))])),
+    ]);
+    let local = Value::object([
+        ("text", unknown(Type::String)),
+        ("flag", unknown(Type::Bool)),
+        ("list", unknown(Type::list(Type::String))),
+        ("any", Value::dynamic()),
+    ]);
+    MapScope::new([("var", var), ("local", local)])
+}
+
+/// The value, or the first fault with the text it blames.
+fn check(text: &str, expected: Result<Value, &str>) {
+    let (value, diags) = evaluate(&expr(text), &scope());
+    match expected {
+        Ok(expected) => {
+            assert!(!diags.has_errors(), "{text}: {diags}");
+            assert_eq!(value, expected, "{text}");
+        }
+        Err(expected) => assert_eq!(
+            blamed(&diags, text).first().map(String::as_str),
+            Some(expected),
+            "{text}"
+        ),
+    }
+}
+
+fn number(value: i64) -> Value {
+    Value::number(value)
+}
+
+#[test]
+fn operators_convert_and_refuse_null() {
+    check("1 + \"2\" * 3", Ok(number(7)));
+    check("-var.one.a", Ok(number(-1)));
+    check("1 == \"1\"", Ok(Value::bool(false)));
+    check("1 + null", Err("Operation failed @ 1 + null"));
+    check("1 + []", Err("Invalid operand @ []"));
+    check("!3", Err("Invalid operand @ 3"));
+}
+
+#[test]
+fn one_side_decides_and_or() {
+    check("false && var.none.x", Ok(Value::bool(false)));
+    check("var.none.x || true", Ok(Value::bool(true)));
+    check("null || false", Err("Operation failed @ null || false"));
+    check("null && true", Ok(Value::bool(false)));
+    check(
+        "local.flag && true",
+        Ok(ops::refine_not_null(Value::unknown(Type::Bool))),
+    );
+    check(
+        "var.secret == \"x\" && false",
+        Ok(Value::bool(false).with_marks(Marks::SENSITIVE)),
+    );
+}
+
+#[test]
+fn conditionals_unify_and_report_one_arm() {
+    check("true ? 1 : \"a\"", Ok(Value::string("1")));
+    check("true ? 1 : var.none.x", Ok(number(1)));
+    check("false ? 1 : var.one.x", Err("Unsupported attribute @ .x"));
+    check("null ? 1 : 2", Err("Null condition @ null"));
+    check(
+        "true ? [] : {}",
+        Err("Inconsistent conditional result types @ [] : {}"),
+    );
+    let bounds = Refinement {
+        min: Some(ashlar_value::Bound {
+            value: 1i64.into(),
+            inclusive: true,
+        }),
+        max: Some(ashlar_value::Bound {
+            value: 2i64.into(),
+            inclusive: true,
+        }),
+        ..Refinement::not_null()
+    };
+    check(
+        "local.flag ? 1 : 2",
+        Ok(ops::unknown_refined(Type::Number, bounds)),
+    );
+    check(
+        "true ? 1 : var.secret",
+        Ok(Value::string("1").with_marks(Marks::SENSITIVE)),
+    );
+}
+
+#[test]
+fn indexing_tells_what_is_wrong() {
+    check("var.names[1]", Ok(Value::string("bob")));
+    check("var.names[\"0\"]", Ok(Value::string("ann")));
+    check("var.names[2]", Err("Invalid index @ [2]"));
+    check("var.names[1 + 1]", Err("Invalid index @ [1 + 1]"));
+    check("var.none[0]", Err("Attempt to index null value @ [0]"));
+    check("var.none.x", Err("Attempt to get attribute from null value @ .x"));
+    check("local.list[5]", Ok(Value::unknown(Type::String)));
+    check("local.any.x[3]", Ok(Value::dynamic()));
+    check("{ a = 1 }[var.secret]", Err("Invalid index @ [var.secret]"));
+}
+
+#[test]
+fn splats() {
+    check("var.one[*].a", Ok(Value::tuple(vec![number(1)])));
+    check("var.none[*]", Ok(Value::tuple(Vec::new())));
+    check(
+        "[{ a = 1 }, { a = 2 }][*].a",
+        Ok(Value::tuple(vec![number(1), number(2)])),
+    );
+    check("[[1, 2]].*[0]", Ok(Value::tuple(vec![number(1), number(2)])));
+    check("local.text[*]", Ok(Value::dynamic()));
+    check("var.names[*].x", Err("Unsupported attribute @ .x"));
+}
+
+#[test]
+fn for_expressions() {
+    check(
+        "[for i, n in var.names : \"${i}${n}\" if i > 0]",
+        Ok(Value::tuple(vec![Value::string("1bob")])),
+    );
+    check(
+        "{ for n in var.names : n => 1 }",
+        Ok(Value::object([("ann", number(1)), ("bob", number(1))])),
+    );
+    check(
+        "{ for n in var.names : \"x\" => n... }",
+        Ok(Value::object([(
+            "x",
+            Value::tuple(vec![Value::string("ann"), Value::string("bob")]),
+        )])),
+    );
+    check(
+        "{ for n in var.names : \"x\" => n }",
+        Err("Duplicate object key @ \"x\""),
+    );
+    check("[for n in null : n]", Err("Iteration over null value @ null"));
+    check("[for n in 5 : n]", Err("Iteration over non-iterable value @ 5"));
+    check(
+        "[for n in var.names : n if null]",
+        Err("Condition is null @ null"),
+    );
+    check("[for n in var.names : n if local.flag]", Ok(Value::dynamic()));
+    // The inner name hides the outer one.
+    check(
+        "[for n in [1] : [for n in [2] : n]]",
+        Ok(Value::tuple(vec![Value::tuple(vec![number(2)])])),
+    );
+}
+
+#[test]
+fn templates() {
+    check("\"${1}\"", Ok(number(1)));
+    check("\"a${1}\"", Ok(Value::string("a1")));
+    check("\"a${null}\"", Err("Invalid template interpolation value @ null"));
+    check("\"a${[]}\"", Err("Invalid template interpolation value @ []"));
+    let refinement = Refinement {
+        prefix: Some("id-".into()),
+        ..Refinement::not_null()
+    };
+    check(
+        "\"id-${local.text}\"",
+        Ok(ops::unknown_refined(Type::String, refinement)),
+    );
+    check(
+        "\"${var.secret}!\"",
+        Ok(Value::string("s3cr3t!").with_marks(Marks::SENSITIVE)),
+    );
+    check(
+        "\"%{ for n in var.names }${n};%{ endfor }\"",
+        Ok(Value::string("ann;bob;")),
+    );
+}
+
+#[test]
+fn objects() {
+    check("{ a = 1, a = 2 }", Ok(Value::object([("a", number(2))])));
+    check("{ null = 1 }", Ok(Value::object([("null", number(1))])));
+    check("{ (var.names[0]) = 1 }", Ok(Value::object([("ann", number(1))])));
+    check("{ var.none = 1 }", Err("Ambiguous attribute key @ var.none"));
+    check("{ (local.text) = 1 }", Ok(Value::dynamic()));
+    check("{ (null) = 1 }", Err("Null value as key @ 1"));
+}
+
+#[test]
+fn references_are_resolved_before_anything_is_evaluated() {
+    check("true ? 1 : nope.x", Err("Unknown variable @ nope"));
+    check("var", Err("Invalid reference @ var"));
+    check("template.x", Err("Reserved symbol name @ template"));
+}
+
+#[test]
+fn calls_that_do_not_exist() {
+    check("lenghth(1)", Err("Call to unknown function @ lenghth"));
+    check(
+        "provider::x::f(1)",
+        Err("Unknown provider function @ provider::x::f"),
+    );
+}
+
+#[test]
+fn constants_name_and_call_nothing() {
+    let first = |text| {
+        let (_, diags) = evaluate_constant(&expr(text));
+        blamed(&diags, text).into_iter().next().unwrap_or_default()
+    };
+    assert_eq!(first("[var.x]"), "Variables not allowed @ var");
+    assert_eq!(first("upper(\"x\")"), "Function calls not allowed @ upper(\"x\")");
+    assert_eq!(first("[for x in [1] : x]"), "");
+}
+
+#[test]
+fn a_value_of_another_type_is_blamed_on_the_expression() {
+    let (value, diags) = evaluate_as(&expr("[1]"), &Type::Number, &scope());
+    assert_eq!(blamed(&diags, "[1]"), ["Incorrect value type @ [1]"]);
+    assert_eq!(value, Value::unknown(Type::Number));
+}
+
+#[test]
+fn deep_nesting_needs_no_deep_stack() {
+    let text = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    let (_, diags) = evaluate(&expr(&text), &scope());
+    assert!(!diags.has_errors(), "{diags}");
+}
