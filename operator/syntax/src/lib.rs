@@ -10,6 +10,8 @@ mod body;
 mod collection;
 mod directive;
 mod expr;
+#[cfg(test)]
+mod hostile;
 mod ident;
 mod lexer;
 mod literal;
