@@ -25,7 +25,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Tells whether all elements of a list are true; null counts as false.",
         params: &[param("list", BOOLS)],
         result: Rule::Is(Ty::Bool),
-        examples: &[r#"alltrue(["true", true])"#, "!alltrue([true, false])", "alltrue([])"],
+        examples: &[
+            r#"alltrue(["true", true])"#,
+            "!alltrue([true, false])",
+            "alltrue([])",
+        ],
         code: Code::Run(all_true),
         ..PURE
     },
@@ -43,7 +47,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "The first argument that is neither null nor an empty string, converted to the type all arguments have in common.",
         variadic: Some(CANDIDATES),
         result: Rule::By(coalesce_type),
-        examples: &[r#"coalesce("a", "b") == "a""#, r#"coalesce("", null, "b") == "b""#, r#"coalesce(null, 1, "a") == "1""#],
+        examples: &[
+            r#"coalesce("a", "b") == "a""#,
+            r#"coalesce("", null, "b") == "b""#,
+            r#"coalesce(null, 1, "a") == "1""#,
+        ],
         code: Code::Run(coalesce),
         ..PURE
     },
@@ -61,7 +69,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Tells whether a list, tuple or set has an element equal to a value.",
         params: &[any("list"), any("value")],
         result: Rule::Is(Ty::Bool),
-        examples: &[r#"contains(["a", "b"], "a")"#, r#"!contains(["a", "b"], "d")"#, r#"!contains([1], "1")"#],
+        examples: &[
+            r#"contains(["a", "b"], "a")"#,
+            r#"!contains(["a", "b"], "d")"#,
+            r#"!contains([1], "1")"#,
+        ],
         code: Code::Run(contains),
         ..PURE
     },
@@ -71,7 +83,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         params: &[any("list").marked(), number("index")],
         result: Rule::By(element_type),
         not_null: false,
-        examples: &[r#"element(["a", "b", "c"], 4) == "b""#, r#"element(["a", "b", "c"], -1) == "c""#],
+        examples: &[
+            r#"element(["a", "b", "c"], 4) == "b""#,
+            r#"element(["a", "b", "c"], -1) == "c""#,
+        ],
         code: Code::Run(element),
         ..PURE
     },
@@ -89,14 +104,22 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "The number of elements of a collection or structure, or of characters of a string.",
         params: &[any("value").dynamic().unknown().marked()],
         result: Rule::Is(Ty::Number),
-        examples: &[r#"length(["a", "b"]) == 2"#, r#"length({ a = "b" }) == 1"#, r#"length("👾🕹️") == 2"#],
+        examples: &[
+            r#"length(["a", "b"]) == 2"#,
+            r#"length({ a = "b" }) == 1"#,
+            r#"length("👾🕹️") == 2"#,
+        ],
         code: Code::Run(length),
         ..PURE
     },
     Builtin {
         name: "matchkeys",
         doc: "Those values whose key, at the same index in another list, is among the keys searched for.",
-        params: &[param("values", ANY_LIST), param("keys", ANY_LIST), param("searchset", ANY_LIST)],
+        params: &[
+            param("values", ANY_LIST),
+            param("keys", ANY_LIST),
+            param("searchset", ANY_LIST),
+        ],
         result: Rule::By(|args| key_type(args).map(|_| args.get(0).ty())),
         examples: &[r#"matchkeys(["i-1", "i-2"], ["west", "east"], ["east"]) == tolist(["i-2"])"#],
         code: Code::Run(match_keys),
@@ -131,7 +154,11 @@ fn any_true(args: &Args<'_>) -> Result<Value, FuncError> {
     if items.iter().any(|item| item.as_bool() == Some(true)) {
         return Ok(Value::bool(true));
     }
-    Ok(if items.iter().all(Value::is_known) { Value::bool(false) } else { Value::unknown(Type::Bool) })
+    Ok(if items.iter().all(Value::is_known) {
+        Value::bool(false)
+    } else {
+        Value::unknown(Type::Bool)
+    })
 }
 
 fn coalesce_type(args: &Args<'_>) -> Result<Type, FuncError> {
@@ -145,11 +172,14 @@ fn coalesce_type(args: &Args<'_>) -> Result<Type, FuncError> {
 fn coalesce(args: &Args<'_>) -> Result<Value, FuncError> {
     let ty = coalesce_type(args)?;
     for value in args.rest(0) {
-        let value = convert(value, &ty)?;
+        // Two types may unify though this value cannot be converted; as in Terraform it then counts as null.
+        let Ok(value) = convert(value, &ty) else { continue };
         if !value.is_known() {
             return Ok(Value::unknown(ty));
         }
-        let empty = value.as_str().is_some_and(|text| text.is_empty() && ty == Type::String);
+        let empty = value
+            .as_str()
+            .is_some_and(|text| text.is_empty() && ty == Type::String);
         if !value.is_null() && !empty {
             return Ok(value);
         }
@@ -170,7 +200,11 @@ fn coalesce_list_type(args: &Args<'_>) -> Result<Type, FuncError> {
         }
     }
     let ty = first.ty();
-    Ok(if args.rest(1).iter().all(|value| value.ty() == ty) { ty } else { Type::Dynamic })
+    Ok(if args.rest(1).iter().all(|value| value.ty() == ty) {
+        ty
+    } else {
+        Type::Dynamic
+    })
 }
 
 fn coalesce_list(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -199,7 +233,11 @@ fn contains(args: &Args<'_>) -> Result<Value, FuncError> {
             None => unsure = true,
         }
     }
-    Ok(if unsure { Value::unknown(Type::Bool) } else { Value::bool(false) })
+    Ok(if unsure {
+        Value::unknown(Type::Bool)
+    } else {
+        Value::bool(false)
+    })
 }
 
 fn element_type(args: &Args<'_>) -> Result<Type, FuncError> {
@@ -207,7 +245,10 @@ fn element_type(args: &Args<'_>) -> Result<Type, FuncError> {
         Type::List(element) => return Ok(Type::clone(&element)),
         Type::Tuple(types) => types,
         other => {
-            return Err(FuncError::call(format!("{} has no elements by index", other.friendly_name())));
+            return Err(FuncError::call(format!(
+                "{} has no elements by index",
+                other.friendly_name()
+            )));
         }
     };
     if !args.get(1).is_known() {
@@ -224,7 +265,10 @@ fn element(args: &Args<'_>) -> Result<Value, FuncError> {
             let at = wrapped(args.int(1)?, items.len())?;
             Ok(items[at].clone().with_marks(list.marks()))
         }
-        _ => Err(FuncError::call(format!("{} has no elements by index", list.ty().friendly_name()))),
+        _ => Err(FuncError::call(format!(
+            "{} has no elements by index",
+            list.ty().friendly_name()
+        ))),
     }
 }
 
@@ -260,9 +304,9 @@ fn length(args: &Args<'_>) -> Result<Value, FuncError> {
     }
     match value.ty() {
         Type::String => Ok(string_length(value).with_marks(value.marks())),
-        Type::Bool | Type::Number => {
-            Err(FuncError::call("a string, a collection or a structure is required"))
-        }
+        Type::Bool | Type::Number => Err(FuncError::call(
+            "a string, a collection or a structure is required",
+        )),
         _ => Ok(ops::length(value)),
     }
 }
@@ -272,9 +316,21 @@ fn string_length(value: &Value) -> Value {
     match value.as_str() {
         Some(text) => Value::number(count(text)),
         None => {
-            let prefix = value.refinement().and_then(|refinement| refinement.prefix.as_deref()).unwrap_or_default();
-            let min = Some(Bound { value: count(prefix), inclusive: true });
-            ops::unknown_refined(Type::Number, Refinement { min, ..Refinement::not_null() })
+            let prefix = value
+                .refinement()
+                .and_then(|refinement| refinement.prefix.as_deref())
+                .unwrap_or_default();
+            let min = Some(Bound {
+                value: count(prefix),
+                inclusive: true,
+            });
+            ops::unknown_refined(
+                Type::Number,
+                Refinement {
+                    min,
+                    ..Refinement::not_null()
+                },
+            )
         }
     }
 }

@@ -127,15 +127,23 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
 ];
 
-const CONVERSION: Builtin = Builtin { not_null: false, ..PURE };
+const CONVERSION: Builtin = Builtin {
+    not_null: false,
+    ..PURE
+};
 
 /// Entries that the evaluator carries out.
-const FORM: Builtin = Builtin { code: Code::Form, ..CONVERSION };
+const FORM: Builtin = Builtin {
+    code: Code::Form,
+    ..CONVERSION
+};
 
 const V: Param = any("v").dynamic().unknown().null().marked();
 
 fn gone(name: &str, instead: &str) -> FuncError {
-    FuncError::call(format!("the function {name:?} is no longer part of the language; write {instead} instead"))
+    FuncError::call(format!(
+        "the function {name:?} is no longer part of the language; write {instead} instead"
+    ))
 }
 
 /// An unknown value loses its refinements here, as in Terraform.

@@ -105,7 +105,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
 ];
 
-const TEXT: Builtin = Builtin { result: Rule::Is(Ty::String), ..PURE };
+const TEXT: Builtin = Builtin {
+    result: Rule::Is(Ty::String),
+    ..PURE
+};
 
 const STR: &[Param] = &[text("str")];
 
@@ -145,8 +148,8 @@ fn bcrypt_hash(args: &Args<'_>) -> Result<Value, FuncError> {
     if text.len() > 72 {
         return Err(FuncError::call("a text of more than 72 bytes cannot be hashed"));
     }
-    let hash = bcrypt::hash_with_salt(text, cost, salt)
-        .map_err(|_| FuncError::call("the text cannot be hashed"))?;
+    let hash =
+        bcrypt::hash_with_salt(text, cost, salt).map_err(|_| FuncError::call("the text cannot be hashed"))?;
     Ok(Value::string(hash.format_for_version(bcrypt::Version::TwoA)))
 }
 
@@ -170,5 +173,7 @@ fn uuid_v5(args: &Args<'_>) -> Result<Value, FuncError> {
             FuncError::call(format!("{message} {}", args.quote(0, other)))
         })?,
     };
-    Ok(Value::string(Uuid::new_v5(&namespace, args.text(1)?.as_bytes()).to_string()))
+    Ok(Value::string(
+        Uuid::new_v5(&namespace, args.text(1)?.as_bytes()).to_string(),
+    ))
 }

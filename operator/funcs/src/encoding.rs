@@ -2,8 +2,8 @@
 //!
 //! YAML has its own file, [`crate::yaml`].
 
-mod csv;
 mod charset;
+mod csv;
 
 use ashlar_value::{Refinement, Type, Value, json, ops};
 use base64::{
@@ -69,7 +69,9 @@ pub(crate) const TABLE: &[Builtin] = &[
         result: Rule::By(json_type),
         not_null: false,
         examples: &[r#"jsondecode("{\"hello\": [1, null]}") == { hello = [1, null] }"#],
-        code: Code::Run(|args| json::decode_implied(args.text(0)?.as_bytes()).map_err(|error| FuncError::call(error.message))),
+        code: Code::Run(|args| {
+            json::decode_implied(args.text(0)?.as_bytes()).map_err(|error| FuncError::call(error.message))
+        }),
         ..PURE
     },
     Builtin {
@@ -106,7 +108,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
 ];
 
-const TEXT: Builtin = Builtin { result: Rule::Is(Ty::String), ..PURE };
+const TEXT: Builtin = Builtin {
+    result: Rule::Is(Ty::String),
+    ..PURE
+};
 
 /// The bytes of a base64 text; line breaks in it are overlooked.
 pub(crate) fn decode_base64(text: &str) -> Result<Vec<u8>, base64::DecodeError> {
@@ -124,7 +129,8 @@ fn base64_decode(args: &Args<'_>) -> Result<Value, FuncError> {
     let text = args.text(0)?;
     let bytes = decode_base64(text)
         .map_err(|_| FuncError::call(format!("{} is not valid base64", args.quote(0, text))))?;
-    let decoded = String::from_utf8(bytes).map_err(|_| FuncError::call("the decoded bytes are not valid UTF-8"))?;
+    let decoded =
+        String::from_utf8(bytes).map_err(|_| FuncError::call("the decoded bytes are not valid UTF-8"))?;
     Ok(Value::string(decoded).with_marks(given.marks()))
 }
 
@@ -135,13 +141,21 @@ fn csv_decode(args: &Args<'_>) -> Result<Value, FuncError> {
     let names = names.ok_or_else(|| FuncError::call("the header line is missing"))?;
     let mut seen = std::collections::HashSet::new();
     if let Some(twice) = names.iter().find(|name| !seen.insert(name.as_str())) {
-        return Err(FuncError::call(format!("the column {} appears twice", args.quote(0, twice))));
+        return Err(FuncError::call(format!(
+            "the column {} appears twice",
+            args.quote(0, twice)
+        )));
     }
     let mut rows = Vec::new();
     for record in records {
         let fields = record.map_err(wrong)?;
         if fields.len() != names.len() {
-            let message = format!("record {} has {} fields, not {}", rows.len() + 1, fields.len(), names.len());
+            let message = format!(
+                "record {} has {} fields, not {}",
+                rows.len() + 1,
+                fields.len(),
+                names.len()
+            );
             return Err(FuncError::call(message));
         }
         rows.push(Value::object(names.iter().zip(fields.iter().map(Value::string))));
@@ -159,7 +173,10 @@ fn json_type(args: &Args<'_>) -> Result<Type, FuncError> {
         Some('"') => Ok(Type::String),
         Some('t' | 'f') => Ok(Type::Bool),
         Some('-' | '.' | '0'..='9') => Ok(Type::Number),
-        Some(other) => Err(FuncError::argument(0, format!("a JSON text cannot begin with {other:?}"))),
+        Some(other) => Err(FuncError::argument(
+            0,
+            format!("a JSON text cannot begin with {other:?}"),
+        )),
     }
 }
 
@@ -179,21 +196,30 @@ fn json_encode(args: &Args<'_>) -> Result<Value, FuncError> {
         Type::Tuple(_) | Type::List(_) | Type::Set(_) => Some("["),
         Type::Dynamic | Type::Bool | Type::Number => None,
     };
-    let facts = Refinement { prefix: prefix.map(Into::into), ..Refinement::not_null() };
+    let facts = Refinement {
+        prefix: prefix.map(Into::into),
+        ..Refinement::not_null()
+    };
     Ok(ops::unknown_refined(Type::String, facts))
 }
 
 fn charset(args: &Args<'_>) -> Result<Charset, FuncError> {
     let name = args.text(1)?;
     Charset::find(name).ok_or_else(|| {
-        FuncError::argument(1, format!("{} is not the IANA name of a supported encoding", args.quote(1, name)))
+        FuncError::argument(
+            1,
+            format!(
+                "{} is not the IANA name of a supported encoding",
+                args.quote(1, name)
+            ),
+        )
     })
 }
 
 fn text_encode(args: &Args<'_>) -> Result<Value, FuncError> {
-    let bytes = charset(args)?.encode(args.text(0)?).ok_or_else(|| {
-        FuncError::argument(0, "the text has characters that the encoding has not")
-    })?;
+    let bytes = charset(args)?
+        .encode(args.text(0)?)
+        .ok_or_else(|| FuncError::argument(0, "the text has characters that the encoding has not"))?;
     Ok(Value::string(base64(&bytes)))
 }
 
@@ -203,7 +229,10 @@ fn text_decode(args: &Args<'_>) -> Result<Value, FuncError> {
         decode_base64(args.text(0)?).map_err(|_| FuncError::argument(0, "the value is not valid base64"))?;
     match charset.decode(&bytes).filter(|text| !text.contains('\u{fffd}')) {
         Some(text) => Ok(Value::string(text)),
-        None => Err(FuncError::argument(0, "the value has bytes that mean nothing in the encoding")),
+        None => Err(FuncError::argument(
+            0,
+            "the value has bytes that mean nothing in the encoding",
+        )),
     }
 }
 

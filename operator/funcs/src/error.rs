@@ -52,7 +52,11 @@ impl FuncError {
 
     /// One argument is wrong.
     pub(crate) fn argument(index: usize, message: impl Into<String>) -> Self {
-        Self { fault: Fault::Argument, arg: Some(index), message: message.into() }
+        Self {
+            fault: Fault::Argument,
+            arg: Some(index),
+            message: message.into(),
+        }
     }
 
     /// The same fault, blamed on one argument.

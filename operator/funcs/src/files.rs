@@ -33,7 +33,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         name: "basename",
         doc: "The last part of a path.",
         params: &[text("path")],
-        examples: &[r#"basename("foo/bar/baz.txt") == "baz.txt""#, r#"basename("/") == "/""#],
+        examples: &[
+            r#"basename("foo/bar/baz.txt") == "baz.txt""#,
+            r#"basename("/") == "/""#,
+        ],
         code: Code::Run(|args| Ok(Value::string(path::base(args.text(0)?)))),
         ..TEXT
     },
@@ -41,7 +44,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         name: "dirname",
         doc: "A path without its last part.",
         params: &[text("path")],
-        examples: &[r#"dirname("foo/bar/baz.txt") == "foo/bar""#, r#"dirname("foo") == ".""#],
+        examples: &[
+            r#"dirname("foo/bar/baz.txt") == "foo/bar""#,
+            r#"dirname("foo") == ".""#,
+        ],
         code: Code::Run(|args| Ok(Value::string(path::dir(args.text(0)?)))),
         ..TEXT
     },
@@ -55,7 +61,9 @@ pub(crate) const TABLE: &[Builtin] = &[
                 let bytes = read(args, path).map_err(|why| FuncError::argument(0, why))?;
                 let text = String::from_utf8(bytes).map_err(|_| {
                     let shown = args.quote(0, path);
-                    FuncError::call(format!("the file {shown} is not UTF-8; use filebase64 or a hash of the file instead"))
+                    FuncError::call(format!(
+                        "the file {shown} is not UTF-8; use filebase64 or a hash of the file instead"
+                    ))
                 })?;
                 Ok(Value::string(text))
             })
@@ -108,7 +116,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     Builtin {
         name: "fileset",
         doc: "The files under a folder whose paths match a pattern of `*`, `**`, `?`, `{a,b}` and `[a-z]`.",
-        params: &[text("path").unknown().marked(), text("pattern").unknown().marked()],
+        params: &[
+            text("path").unknown().marked(),
+            text("pattern").unknown().marked(),
+        ],
         result: Rule::Is(Ty::Set(&Ty::String)),
         examples: &[r#"length(fileset("no/such/folder", "*")) == 0"#],
         code: Code::Run(file_set),
@@ -140,14 +151,25 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "A path with a `~` at its beginning replaced by the home folder.",
         params: &[text("path")],
         examples: &[r#"pathexpand("/etc/hosts") == "/etc/hosts""#],
-        code: Code::Run(|args| Ok(Value::string(expand(args, args.text(0)?).map_err(FuncError::call)?))),
+        code: Code::Run(|args| {
+            Ok(Value::string(
+                expand(args, args.text(0)?).map_err(FuncError::call)?,
+            ))
+        }),
         ..TEXT
     },
 ];
 
-const TEXT: Builtin = Builtin { result: Rule::Is(Ty::String), ..PURE };
+const TEXT: Builtin = Builtin {
+    result: Rule::Is(Ty::String),
+    ..PURE
+};
 
-const FILE: Builtin = Builtin { params: &[text("path")], purity: Purity::Files, ..TEXT };
+const FILE: Builtin = Builtin {
+    params: &[text("path")],
+    purity: Purity::Files,
+    ..TEXT
+};
 
 const PATH: &[Param] = &[text("path").unknown().marked()];
 
@@ -162,7 +184,11 @@ fn with_path(
     body: impl FnOnce(&str) -> Result<Value, FuncError>,
 ) -> Result<Value, FuncError> {
     let given = args.get(0);
-    let result = if given.is_known() { body(args.text(0)?)? } else { Value::unknown(ty) };
+    let result = if given.is_known() {
+        body(args.text(0)?)?
+    } else {
+        Value::unknown(ty)
+    };
     Ok(result.with_marks(given.marks()))
 }
 
@@ -171,7 +197,10 @@ fn expand(args: &Args<'_>, path: &str) -> Result<String, String> {
     match path.strip_prefix('~') {
         None => Ok(path.to_owned()),
         Some(rest) if rest.is_empty() || rest.starts_with('/') => {
-            let home = args.caps().home().map_err(|error| format!("the home folder is not known: {error}"))?;
+            let home = args
+                .caps()
+                .home()
+                .map_err(|error| format!("the home folder is not known: {error}"))?;
             Ok(path::join(&home, rest))
         }
         Some(_) => Err("the home folder of another user cannot be found out".to_owned()),
@@ -203,13 +232,23 @@ fn file_exists(args: &Args<'_>) -> Result<Value, FuncError> {
         match args.caps().file_kind(&resolved) {
             Ok(FileKind::Regular) => Ok(Value::bool(true)),
             Ok(kind) => {
-                let what = if kind == FileKind::Directory { "a folder" } else { "a special file" };
-                Err(FuncError::call(format!("at {} is {what}, not a regular file", args.quote(0, path))))
+                let what = if kind == FileKind::Directory {
+                    "a folder"
+                } else {
+                    "a special file"
+                };
+                Err(FuncError::call(format!(
+                    "at {} is {what}, not a regular file",
+                    args.quote(0, path)
+                )))
             }
             Err(CapsError::Absent) => Ok(Value::bool(false)),
             Err(error) => {
                 let shown = args.quote(0, path);
-                Err(FuncError::call(format!("what is at {shown} cannot be found out: {}", args.show(0, error))))
+                Err(FuncError::call(format!(
+                    "what is at {shown} cannot be found out: {}",
+                    args.show(0, error)
+                )))
             }
         }
     })
@@ -226,8 +265,9 @@ fn file_set(args: &Args<'_>) -> Result<Value, FuncError> {
     let mut files = Vec::new();
     for found in matches {
         if args.caps().file_kind(&found) == Ok(FileKind::Regular) {
-            let relative = path::relative(&folder, &found)
-                .ok_or_else(|| FuncError::call("a match of the pattern has no path relative to the folder"))?;
+            let relative = path::relative(&folder, &found).ok_or_else(|| {
+                FuncError::call("a match of the pattern has no path relative to the folder")
+            })?;
             files.push(Value::string(relative));
         }
     }

@@ -54,7 +54,13 @@ fn format(args: &Args<'_>) -> Result<Value, FuncError> {
         Some(at) if at > 0 => Some(ops::safe_prefix(&format[..at]).into()),
         _ => None,
     };
-    Ok(ops::unknown_refined(Type::String, Refinement { prefix, ..Refinement::not_null() }))
+    Ok(ops::unknown_refined(
+        Type::String,
+        Refinement {
+            prefix,
+            ..Refinement::not_null()
+        },
+    ))
 }
 
 /// What an argument of `formatlist` gives to each round.
@@ -66,7 +72,10 @@ enum Source<'a> {
 fn format_list(args: &Args<'_>) -> Result<Value, FuncError> {
     let (format, values) = (args.text(0)?, args.rest(1));
     if values.is_empty() {
-        return Ok(Value::list(Type::String, vec![Value::string(render(format, values)?)]));
+        return Ok(Value::list(
+            Type::String,
+            vec![Value::string(render(format, values)?)],
+        ));
     }
     let mut sources = Vec::with_capacity(values.len());
     let mut rounds: Option<(usize, usize)> = None;
@@ -150,23 +159,37 @@ fn render(format: &str, values: &[Value]) -> Result<String, FuncError> {
             continue;
         }
         let position = format.len() - rest.len() - 1;
-        let (verb, index, after) = parse(rest)
-            .ok_or_else(|| FuncError::call(format!("the verb at byte {position} of the format is not valid")))?;
+        let (verb, index, after) = parse(rest).ok_or_else(|| {
+            FuncError::call(format!("the verb at byte {position} of the format is not valid"))
+        })?;
         let index = index.unwrap_or(next);
         rest = after;
         highest = highest.max(index);
         next = index.saturating_add(1);
         let Some(value) = index.checked_sub(1).and_then(|index| values.get(index)) else {
-            let message = format!("the verb at byte {position} of the format needs value {index} of {}", values.len());
+            let message = format!(
+                "the verb at byte {position} of the format needs value {index} of {}",
+                values.len()
+            );
             return Err(FuncError::call(message));
         };
-        verb.write(&mut out, value)
-            .map_err(|why| FuncError::call(format!("the verb at byte {position} of the format cannot be used: {why}")))?;
+        verb.write(&mut out, value).map_err(|why| {
+            FuncError::call(format!(
+                "the verb at byte {position} of the format cannot be used: {why}"
+            ))
+        })?;
     }
     out.push_str(rest);
     if highest < values.len() {
-        let used = if highest == 0 { "the format has no verb".into() } else { format!("the format uses only {highest}") };
-        return Err(FuncError::argument(highest + 1, format!("there are too many values: {used}")));
+        let used = if highest == 0 {
+            "the format has no verb".into()
+        } else {
+            format!("the format uses only {highest}")
+        };
+        return Err(FuncError::argument(
+            highest + 1,
+            format!("there are too many values: {used}"),
+        ));
     }
     Ok(out)
 }
@@ -194,7 +217,11 @@ fn parse(text: &str) -> Option<(Verb, Option<usize>, &str)> {
     }
     if let Some(after) = rest.strip_prefix('.') {
         let count = digits(after);
-        verb.precision = Some(if count == 0 { 0 } else { after[..count].parse().unwrap_or(usize::MAX) });
+        verb.precision = Some(if count == 0 {
+            0
+        } else {
+            after[..count].parse().unwrap_or(usize::MAX)
+        });
         rest = &after[count..];
     }
     let mut index = None;
@@ -223,7 +250,11 @@ impl Verb {
             'v' => self.as_is(out, value)?,
             't' => {
                 let value = convert(value, &Type::Bool).map_err(|error| error.message)?;
-                out.push_str(if value.as_bool() == Some(true) { "true" } else { "false" });
+                out.push_str(if value.as_bool() == Some(true) {
+                    "true"
+                } else {
+                    "false"
+                });
             }
             's' | 'q' => self.string(out, value)?,
             'b' | 'd' | 'o' | 'x' | 'X' => self.integer(out, number()?.as_number())?,
@@ -246,7 +277,10 @@ impl Verb {
         let value = convert(value, &Type::String).map_err(|error| error.message)?;
         let mut text: &str = value.as_str().map(|text| &**text).unwrap_or_default();
         if let Some(most) = self.precision.filter(|most| *most > 0) {
-            let end = text.grapheme_indices(true).nth(most).map_or(text.len(), |(at, _)| at);
+            let end = text
+                .grapheme_indices(true)
+                .nth(most)
+                .map_or(text.len(), |(at, _)| at);
             text = &text[..end];
         }
         if self.letter == 'q' {
@@ -259,7 +293,10 @@ impl Verb {
 
     /// Padding as cty does it: by grapheme clusters, zeros too, on either side.
     fn pad(&self, out: &mut String, text: &str) {
-        let missing = self.width.unwrap_or(0).saturating_sub(text.graphemes(true).count());
+        let missing = self
+            .width
+            .unwrap_or(0)
+            .saturating_sub(text.graphemes(true).count());
         let padding = if self.zero { "0" } else { " " }.repeat(missing);
         if self.minus {
             out.push_str(text);
@@ -283,7 +320,10 @@ impl Verb {
     }
 
     fn integer(&self, out: &mut String, number: Option<&Number>) -> Result<(), String> {
-        let whole = number.and_then(Number::to_big).ok_or("a whole number is required")?;
+        let whole = number
+            .filter(|number| number.is_integer())
+            .and_then(Number::to_big)
+            .ok_or("a whole number is required")?;
         let negative = number.is_some_and(|number| number.sign() < 0);
         let radix = match self.letter {
             'b' => 2,
@@ -322,7 +362,11 @@ impl Verb {
             left = padding;
         }
         // Writing to a String cannot fail.
-        let _ = write!(out, "{:left$}{sign}{prefix}{:0<zeros$}{digits}{:right$}", "", "", "");
+        let _ = write!(
+            out,
+            "{:left$}{sign}{prefix}{:0<zeros$}{digits}{:right$}",
+            "", "", ""
+        );
         Ok(())
     }
 
@@ -369,7 +413,11 @@ fn fixed(number: &Number, places: usize) -> String {
 fn plain(digits: &str, point: i64, places: usize) -> String {
     let whole = usize::try_from(point).unwrap_or(0);
     let (before, after) = digits.split_at(whole.min(digits.len()));
-    let mut text = if whole == 0 { "0".to_owned() } else { format!("{before:0<whole$}") };
+    let mut text = if whole == 0 {
+        "0".to_owned()
+    } else {
+        format!("{before:0<whole$}")
+    };
     if places > 0 {
         let zeros = usize::try_from(-point.min(0)).unwrap_or(0).min(places);
         let fraction = format!("{:0<zeros$}{after}", "");
@@ -381,7 +429,9 @@ fn plain(digits: &str, point: i64, places: usize) -> String {
 
 /// One digit before the point, so many after it, and the exponent.
 fn scientific(number: &Number, places: usize, letter: char) -> String {
-    let (digits, point) = number.decimal(Digits::Significant(places + 1)).unwrap_or_default();
+    let (digits, point) = number
+        .decimal(Digits::Significant(places + 1))
+        .unwrap_or_default();
     exponent_form(&digits, point, places, letter)
 }
 
@@ -391,14 +441,21 @@ fn exponent_form(digits: &str, point: i64, places: usize, letter: char) -> Strin
     let dot = if places > 0 { "." } else { "" };
     let exponent = if digits.is_empty() { 0 } else { point - 1 };
     let sign = if exponent < 0 { '-' } else { '+' };
-    format!("{first}{dot}{others:0<places$}{letter}{sign}{:02}", exponent.unsigned_abs())
+    format!(
+        "{first}{dot}{others:0<places$}{letter}{sign}{:02}",
+        exponent.unsigned_abs()
+    )
 }
 
 /// Whichever form is shorter, as Go's `%g` decides; with no precision, the shortest digits that tell the number.
 fn general(number: &Number, precision: Option<usize>, letter: char) -> String {
     let negative = number.sign() < 0 || number.is_negative_zero();
-    let wanted = precision.map_or(Digits::Shortest, |precision| Digits::Significant(precision.max(1)));
-    let Some((digits, point)) = number.decimal(wanted) else { return number.to_string() };
+    let wanted = precision.map_or(Digits::Shortest, |precision| {
+        Digits::Significant(precision.max(1))
+    });
+    let Some((digits, point)) = number.decimal(wanted) else {
+        return number.to_string();
+    };
     let length = digits.len() as i64;
     let significant = precision.map(|precision| precision.max(1) as i64);
     let limit = match significant {
@@ -409,7 +466,12 @@ fn general(number: &Number, precision: Option<usize>, letter: char) -> String {
     };
     let exponent = point - 1;
     let text = if !digits.is_empty() && (exponent < -4 || exponent >= limit) {
-        exponent_form(&digits, point, digits.len().saturating_sub(1), if letter == 'G' { 'E' } else { 'e' })
+        exponent_form(
+            &digits,
+            point,
+            digits.len().saturating_sub(1),
+            if letter == 'G' { 'E' } else { 'e' },
+        )
     } else {
         plain(&digits, point, usize::try_from(length - point).unwrap_or(0))
     };

@@ -86,7 +86,10 @@ impl<'a> Matcher<'a> {
                 (length, offset) = found;
             }
             if last_length >= SHORTEST && length <= last_length {
-                self.tokens.push(Token::Match { length: last_length as u16, offset: last_offset as u16 });
+                self.tokens.push(Token::Match {
+                    length: last_length as u16,
+                    offset: last_offset as u16,
+                });
                 let next = at + last_length - 1;
                 for inside in at + 1..next {
                     if inside + SHORTEST <= end {
@@ -133,7 +136,12 @@ impl<'a> Matcher<'a> {
 
     /// Makes the place the latest of its hash; gives the one before.
     fn insert(&mut self, at: usize) -> u32 {
-        let bytes = [self.text[at], self.text[at + 1], self.text[at + 2], self.text[at + 3]];
+        let bytes = [
+            self.text[at],
+            self.text[at + 1],
+            self.text[at + 2],
+            self.text[at + 3],
+        ];
         let hash = u32::from_be_bytes(bytes).wrapping_mul(0x1e35_a7bd) >> (32 - HASH_BITS);
         let before = std::mem::replace(&mut self.head[hash as usize], at as u32);
         self.previous[at % WINDOW] = before;
@@ -149,7 +157,9 @@ impl<'a> Matcher<'a> {
         let oldest = self.oldest(at);
         for _ in 0..CHAIN {
             if self.text[at + length] == self.text[candidate + length] {
-                let same = (0..most).take_while(|i| self.text[candidate + i] == self.text[at + i]).count();
+                let same = (0..most)
+                    .take_while(|i| self.text[candidate + i] == self.text[at + i])
+                    .count();
                 if same > length && (same > SHORTEST || at - candidate <= FARTHEST_SHORTEST) {
                     length = same;
                     found = Some((same, at - candidate));
@@ -186,7 +196,11 @@ fn crc32(bytes: &[u8]) -> u32 {
             let mut value = index as u32;
             let mut bit = 0;
             while bit < 8 {
-                value = if value & 1 == 1 { (value >> 1) ^ 0xedb8_8320 } else { value >> 1 };
+                value = if value & 1 == 1 {
+                    (value >> 1) ^ 0xedb8_8320
+                } else {
+                    value >> 1
+                };
                 bit += 1;
             }
             table[index] = value;
@@ -194,7 +208,9 @@ fn crc32(bytes: &[u8]) -> u32 {
         }
         table
     };
-    !bytes.iter().fold(!0, |crc, byte| (crc >> 8) ^ TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize])
+    !bytes.iter().fold(!0, |crc, byte| {
+        (crc >> 8) ^ TABLE[((crc ^ u32::from(*byte)) & 0xff) as usize]
+    })
 }
 
 #[cfg(test)]
@@ -202,13 +218,20 @@ mod tests {
     use super::*;
 
     fn check(text: &str, want: &str) {
-        assert_eq!(crate::digest::base64(&compress(text.as_bytes())), want, "{text:?}");
+        assert_eq!(
+            crate::digest::base64(&compress(text.as_bytes())),
+            want,
+            "{text:?}"
+        );
     }
 
     #[test]
     fn bytes_are_terraforms() {
         check("", "H4sIAAAAAAAA/wAAAP//AQAA//8AAAAAAAAAAA==");
-        check("Hello World", "H4sIAAAAAAAA//JIzcnJVwjPL8pJAQAAAP//AQAA//9WsRdKCwAAAA==");
+        check(
+            "Hello World",
+            "H4sIAAAAAAAA//JIzcnJVwjPL8pJAQAAAP//AQAA//9WsRdKCwAAAA==",
+        );
         check(&"a".repeat(64), "H4sIAAAAAAAA/0qkEAAAAAD//wEAAP//VWW0iUAAAAA=");
         let lines: Vec<String> = (0..50).map(|i| format!("line {i}")).collect();
         check(

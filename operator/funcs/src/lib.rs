@@ -65,3 +65,107 @@ pub fn find(name: &str) -> Option<&'static Builtin> {
         LazyLock::new(|| all().map(|builtin| (builtin.name, builtin)).collect());
     BY_NAME.get(name.strip_prefix("core::").unwrap_or(name)).copied()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::{BTreeMap, HashSet};
+
+    use ashlar_value::json::type_from_json;
+
+    use super::*;
+
+    /// The functions of Terraform 1.15.5 as it tells them itself.
+    const TERRAFORMS: &str = include_str!("../../../tests/oracle/expressions/functions.json");
+
+    fn terraforms() -> BTreeMap<String, serde_json::Value> {
+        serde_json::from_str(TERRAFORMS).unwrap()
+    }
+
+    #[test]
+    fn names_are_unique_and_sorted_within_a_family() {
+        let mut seen = HashSet::new();
+        for family in FAMILIES {
+            assert!(
+                family.is_sorted_by_key(|builtin| builtin.name),
+                "the family of {}",
+                family[0].name
+            );
+            for builtin in *family {
+                assert!(seen.insert(builtin.name), "{} stands twice", builtin.name);
+                assert_eq!(
+                    find(&format!("core::{}", builtin.name)).map(|found| found.name),
+                    Some(builtin.name)
+                );
+            }
+        }
+        assert!(find("nope").is_none());
+    }
+
+    #[test]
+    fn names_are_terraforms() {
+        let ours: Vec<&str> = all().map(|builtin| builtin.name).collect();
+        for name in terraforms().keys() {
+            assert!(ours.contains(&name.as_str()), "{name} is missing");
+        }
+        // Terraform tells nothing of these, though they exist: two that only raise errors, one of the console alone.
+        let untold: Vec<&str> = ours
+            .into_iter()
+            .filter(|name| !terraforms().contains_key(*name))
+            .collect();
+        assert_eq!(untold, ["list", "map", "type"]);
+    }
+
+    #[test]
+    fn parameters_are_terraforms() {
+        for (name, told) in terraforms() {
+            let check = |told: &serde_json::Value, param: &Param| {
+                assert_eq!(told["name"], param.name, "a parameter of {name}");
+                assert_eq!(
+                    type_from_json(&told["type"]).unwrap(),
+                    param.ty.to_type(),
+                    "{} of {name}",
+                    param.name
+                );
+                assert_eq!(told["nullable"] == true, param.null, "{} of {name}", param.name);
+            };
+            let builtin = find(&name).unwrap();
+            let params = told["params"].as_array().unwrap();
+            assert_eq!(params.len(), builtin.params.len(), "{name}");
+            params
+                .iter()
+                .zip(builtin.params)
+                .for_each(|(told, param)| check(told, param));
+            assert_eq!(
+                told.get("variadic").is_some(),
+                builtin.variadic.is_some(),
+                "{name}"
+            );
+            if let (Some(told), Some(param)) = (told.get("variadic"), &builtin.variadic) {
+                check(told, param);
+            }
+        }
+    }
+
+    #[test]
+    fn all_are_documented_and_shown() {
+        for builtin in all() {
+            assert!(
+                builtin.doc.ends_with('.') && !builtin.doc.contains('\n'),
+                "the doc of {}",
+                builtin.name
+            );
+            assert!(
+                builtin.name == "type" || !builtin.examples.is_empty(),
+                "{} has no example",
+                builtin.name
+            );
+            for example in builtin.examples {
+                assert!(
+                    example.contains(&format!("{}(", builtin.name)),
+                    "{example} does not call {}",
+                    builtin.name
+                );
+            }
+        }
+    }
+}

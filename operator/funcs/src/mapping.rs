@@ -28,7 +28,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         variadic: Some(any("default").unknown().dynamic().null().marked()),
         result: Rule::By(lookup_type),
         not_null: false,
-        examples: &[r#"lookup({ a = "ay" }, "a", "what?") == "ay""#, r#"lookup({ a = "ay" }, "c", "what?") == "what?""#],
+        examples: &[
+            r#"lookup({ a = "ay" }, "a", "what?") == "ay""#,
+            r#"lookup({ a = "ay" }, "c", "what?") == "what?""#,
+        ],
         code: Code::Run(lookup),
         ..PURE
     },
@@ -37,7 +40,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "One map or object of all elements of the arguments; of equal keys the last one counts, null is passed over.",
         variadic: Some(any("maps").dynamic().null().marked()),
         result: Rule::By(merge_type),
-        examples: &[r#"merge({ a = "b" }, { a = [2], c = "z" }) == { a = [2], c = "z" }"#, "merge() == {}"],
+        examples: &[
+            r#"merge({ a = "b" }, { a = [2], c = "z" }) == { a = [2], c = "z" }"#,
+            "merge() == {}",
+        ],
         code: Code::Run(merge),
         ..PURE
     },
@@ -62,7 +68,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     Builtin {
         name: "zipmap",
         doc: "A map or object of a list of keys and a list of values at the same indices.",
-        params: &[param("keys", Ty::List(&Ty::String)).marked(), any("values").marked()],
+        params: &[
+            param("keys", Ty::List(&Ty::String)).marked(),
+            any("values").marked(),
+        ],
         result: Rule::By(zipmap_type),
         examples: &[r#"zipmap(["a", "b"], [1, 2]) == { a = 1, b = 2 }"#],
         code: Code::Run(zipmap),
@@ -83,9 +92,13 @@ fn keys(args: &Args<'_>) -> Result<Value, FuncError> {
     let result = match given.data() {
         Data::Map(_, entries) => Value::list(Type::String, entries.keys().map(Value::string).collect()),
         Data::Object(attrs) => Value::tuple(attrs.keys().map(Value::string).collect()),
-        Data::Unknown(Type::Object(object), _) => {
-            Value::tuple(object.attrs().iter().map(|attr| Value::string(&attr.name)).collect())
-        }
+        Data::Unknown(Type::Object(object), _) => Value::tuple(
+            object
+                .attrs()
+                .iter()
+                .map(|attr| Value::string(&attr.name))
+                .collect(),
+        ),
         _ => Value::unknown(keys_type(args)?),
     };
     Ok(result.with_marks(given.marks()))
@@ -99,7 +112,9 @@ fn lookup_type(args: &Args<'_>) -> Result<Type, FuncError> {
     let default = args.rest(2).first();
     match given.ty() {
         Type::Object(object) => {
-            let Some(key) = key.as_str() else { return Ok(Type::Dynamic) };
+            let Some(key) = key.as_str() else {
+                return Ok(Type::Dynamic);
+            };
             match (object.get(key), default) {
                 (Some(attr), _) => Ok(attr.ty.clone()),
                 (None, Some(default)) => Ok(default.ty()),
@@ -111,7 +126,10 @@ fn lookup_type(args: &Args<'_>) -> Result<Type, FuncError> {
         }
         Type::Map(element) => {
             if default.is_some_and(|default| convert(default, &element).is_err()) {
-                return Err(FuncError::argument(2, "the default must be of the type of the map's elements"));
+                return Err(FuncError::argument(
+                    2,
+                    "the default must be of the type of the map's elements",
+                ));
             }
             Ok(Type::clone(&element))
         }
@@ -149,14 +167,22 @@ fn merge_type(args: &Args<'_>) -> Result<Type, FuncError> {
         match (&ty, value.data()) {
             (Type::Object(_) | Type::Map(_), Data::Null(_)) => {}
             (Type::Object(object), _) => {
-                attrs.extend(object.attrs().iter().map(|attr| (attr.name.clone(), attr.ty.clone())));
+                attrs.extend(
+                    object
+                        .attrs()
+                        .iter()
+                        .map(|attr| (attr.name.clone(), attr.ty.clone())),
+                );
             }
             (Type::Map(element), Data::Map(_, entries)) => {
                 attrs.extend(entries.keys().map(|key| (key.clone(), Type::clone(element))));
             }
             (Type::Map(_), _) => keys_known = false,
             _ => {
-                let message = format!("the arguments must be maps or objects, not {}", ty.friendly_name());
+                let message = format!(
+                    "the arguments must be maps or objects, not {}",
+                    ty.friendly_name()
+                );
                 return Err(FuncError::call(message));
             }
         }
@@ -203,11 +229,16 @@ fn transpose(args: &Args<'_>) -> Result<Value, FuncError> {
             return Err(FuncError::call("a list in the map is null"));
         };
         for item in items {
-            let text = item.as_str().ok_or_else(|| FuncError::call("a string in a list of the map is null"))?;
+            let text = item
+                .as_str()
+                .ok_or_else(|| FuncError::call("a string in a list of the map is null"))?;
             swapped.entry(text.clone()).or_default().push(Value::string(key));
         }
     }
-    let lists = swapped.into_iter().map(|(key, items)| (key, Value::list(Type::String, items))).collect();
+    let lists = swapped
+        .into_iter()
+        .map(|(key, items)| (key, Value::list(Type::String, items)))
+        .collect();
     Ok(Value::map_of(Type::list(Type::String), lists))
 }
 
@@ -252,7 +283,8 @@ fn zipmap(args: &Args<'_>) -> Result<Value, FuncError> {
     let (keys, values) = (args.get(0), args.get(1));
     let mut marks = args.shallow_marks(0);
     let ty = zipmap_type(args)?;
-    let (Some(key_items), Some(value_items), true) = (keys.as_items(), values.as_items(), keys.is_wholly_known())
+    let (Some(key_items), Some(value_items), true) =
+        (keys.as_items(), values.as_items(), keys.is_wholly_known())
     else {
         return Ok(Value::unknown(ty).with_marks(marks));
     };
@@ -273,9 +305,12 @@ fn same_length(keys: usize, values: usize) -> Result<(), FuncError> {
     if keys == values {
         return Ok(());
     }
-    Err(FuncError::call(format!("there must be as many values as keys, not {values} for {keys}")))
+    Err(FuncError::call(format!(
+        "there must be as many values as keys, not {values} for {keys}"
+    )))
 }
 
 fn key_text(index: usize, key: &Value) -> Result<&Arc<str>, FuncError> {
-    key.as_str().ok_or_else(|| FuncError::call(format!("the key at index {index} is null")))
+    key.as_str()
+        .ok_or_else(|| FuncError::call(format!("the key at index {index} is null")))
 }

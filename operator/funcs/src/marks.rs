@@ -53,8 +53,12 @@ pub(crate) const TABLE: &[Builtin] = &[
 
 const VALUE: Param = any("value").unknown().dynamic().null().marked();
 
-const MARKING: Builtin =
-    Builtin { params: &[VALUE], result: Rule::By(|args| Ok(args.get(0).ty())), not_null: false, ..PURE };
+const MARKING: Builtin = Builtin {
+    params: &[VALUE],
+    result: Rule::By(|args| Ok(args.get(0).ty())),
+    not_null: false,
+    ..PURE
+};
 
 /// What is ephemeral and unknown stays unknown: its type may yet turn out narrower than a null could promise.
 fn ephemeral_as_null(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -68,7 +72,11 @@ fn ephemeral_as_null(args: &Args<'_>) -> Result<Value, FuncError> {
         }
         let marks = part.marks().without(Mark::Ephemeral);
         let ty = part.ty();
-        let replaced = if part.is_known() { Value::null(ty) } else { Value::unknown(ty) };
+        let replaced = if part.is_known() {
+            Value::null(ty)
+        } else {
+            Value::unknown(ty)
+        };
         Ok(replaced.with_marks(marks))
     })?;
     Ok(result)

@@ -5,7 +5,7 @@
 
 use std::net::Ipv6Addr;
 
-use ashlar_value::{Type, Value};
+use ashlar_value::{Number, Type, Value};
 use dashu_int::{IBig, UBig};
 
 use crate::{
@@ -59,7 +59,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
 ];
 
-const TEXT: Builtin = Builtin { result: Rule::Is(Ty::String), ..PURE };
+const TEXT: Builtin = Builtin {
+    result: Rule::Is(Ty::String),
+    ..PURE
+};
 
 /// A network: its first address, of 32 or 128 bits, and the length of its prefix.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,11 +80,21 @@ impl Network {
             None => (u128::from(address.parse::<Ipv6Addr>().ok()?), 128),
         };
         let prefix = digits(prefix).filter(|prefix| *prefix <= bits)?;
-        Some(Self { address, bits, prefix }.masked())
+        Some(
+            Self {
+                address,
+                bits,
+                prefix,
+            }
+            .masked(),
+        )
     }
 
     fn masked(self) -> Self {
-        Self { address: self.address & !self.hosts(), ..self }
+        Self {
+            address: self.address & !self.hosts(),
+            ..self
+        }
     }
 
     /// The bits that tell hosts apart, all set.
@@ -96,7 +109,11 @@ impl Network {
 
     /// As Go prints networks: mapped ones as IPv4.
     fn show(self) -> String {
-        let prefix = if self.is_v4() && self.bits == 128 { self.prefix.saturating_sub(96) } else { self.prefix };
+        let prefix = if self.is_v4() && self.bits == 128 {
+            self.prefix.saturating_sub(96)
+        } else {
+            self.prefix
+        };
         format!("{}/{prefix}", show_address(self.address, self.bits))
     }
 }
@@ -107,11 +124,15 @@ fn low_bits(count: u32) -> u128 {
 
 /// A number without sign; leading zeros count for nothing.
 fn digits(text: &str) -> Option<u32> {
-    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())).then(|| text.parse().ok()).flatten()
+    (!text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()))
+        .then(|| text.parse().ok())
+        .flatten()
 }
 
 fn parse_v4(text: &str) -> Option<u32> {
-    let mut octets = text.split('.').map(|octet| digits(octet).filter(|octet| *octet <= 255));
+    let mut octets = text
+        .split('.')
+        .map(|octet| digits(octet).filter(|octet| *octet <= 255));
     let mut address = 0;
     for _ in 0..4 {
         address = address << 8 | octets.next()??;
@@ -134,7 +155,13 @@ fn show_address(address: u128, bits: u32) -> String {
         }
         at += run.len();
     }
-    let join = |groups: &[u16]| groups.iter().map(|group| format!("{group:x}")).collect::<Vec<_>>().join(":");
+    let join = |groups: &[u16]| {
+        groups
+            .iter()
+            .map(|group| format!("{group:x}"))
+            .collect::<Vec<_>>()
+            .join(":")
+    };
     if length < 2 {
         return join(&groups);
     }
@@ -144,12 +171,18 @@ fn show_address(address: u128, bits: u32) -> String {
 fn network(args: &Args<'_>) -> Result<Network, FuncError> {
     let text = args.text(0)?;
     Network::parse(text).ok_or_else(|| {
-        FuncError::call(format!("{} is not an address and prefix length in CIDR notation", args.quote(0, text)))
+        FuncError::call(format!(
+            "{} is not an address and prefix length in CIDR notation",
+            args.quote(0, text)
+        ))
     })
 }
 
 fn whole(args: &Args<'_>, index: usize) -> Result<IBig, FuncError> {
-    args.number(index)?.to_big().ok_or_else(|| FuncError::call("a whole number is required"))
+    let number = Some(args.number(index)?).filter(|number| number.is_integer());
+    number
+        .and_then(Number::to_big)
+        .ok_or_else(|| FuncError::call("a whole number is required"))
 }
 
 /// The address with a number put into its bits, counted from the least one; more bits than the address has are refused.
@@ -165,14 +198,26 @@ fn cidr_host(args: &Args<'_>) -> Result<Value, FuncError> {
     let number = whole(args, 1)?;
     let network = network(args)?;
     let last = IBig::from(network.hosts());
-    let number = if number < IBig::ZERO { &last + number + 1 } else { number };
-    let number = UBig::try_from(number).ok().filter(|number| IBig::from(number.clone()) <= last);
+    let number = if number < IBig::ZERO {
+        &last + number + 1
+    } else {
+        number
+    };
+    let number = UBig::try_from(number)
+        .ok()
+        .filter(|number| IBig::from(number.clone()) <= last);
     let number = number.ok_or_else(|| {
-        FuncError::call(format!("the network, with a prefix of {} bits, has no host of this number", network.prefix))
+        FuncError::call(format!(
+            "the network, with a prefix of {} bits, has no host of this number",
+            network.prefix
+        ))
     })?;
     // A mapped address counts as one of 32 bits, so that the number goes before the last 96.
     let shift = if network.is_v4() { network.bits - 32 } else { 0 };
-    Ok(Value::string(show_address(insert(network, &number, shift)?, network.bits)))
+    Ok(Value::string(show_address(
+        insert(network, &number, shift)?,
+        network.bits,
+    )))
 }
 
 fn cidr_netmask(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -180,7 +225,10 @@ fn cidr_netmask(args: &Args<'_>) -> Result<Value, FuncError> {
     if !network.is_v4() {
         return Err(FuncError::call("IPv6 networks have no netmask"));
     }
-    Ok(Value::string(show_address(low_bits(network.bits) & !network.hosts(), network.bits)))
+    Ok(Value::string(show_address(
+        low_bits(network.bits) & !network.hosts(),
+        network.bits,
+    )))
 }
 
 fn cidr_subnet(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -188,17 +236,36 @@ fn cidr_subnet(args: &Args<'_>) -> Result<Value, FuncError> {
     let number = whole(args, 2)?;
     let network = network(args)?;
     let prefix = i64::from(network.prefix).saturating_add(new_bits);
-    let prefix = u32::try_from(prefix).ok().filter(|prefix| *prefix <= network.bits).ok_or_else(|| {
-        let old = network.prefix;
-        FuncError::call(format!("a prefix of {old} bits cannot be extended by {new_bits} bits"))
-    })?;
-    let number = UBig::try_from(number).map_err(|_| FuncError::call("the subnet's number must not be negative"))?;
-    let most = if new_bits < 0 { u128::MAX } else { low_bits(new_bits as u32) };
+    let prefix = u32::try_from(prefix)
+        .ok()
+        .filter(|prefix| *prefix <= network.bits)
+        .ok_or_else(|| {
+            let old = network.prefix;
+            FuncError::call(format!(
+                "a prefix of {old} bits cannot be extended by {new_bits} bits"
+            ))
+        })?;
+    let number =
+        UBig::try_from(number).map_err(|_| FuncError::call("the subnet's number must not be negative"))?;
+    let most = if new_bits < 0 {
+        u128::MAX
+    } else {
+        low_bits(new_bits as u32)
+    };
     if number > UBig::from(most) {
-        return Err(FuncError::call(format!("a prefix extended by {new_bits} bits has no subnet of this number")));
+        return Err(FuncError::call(format!(
+            "a prefix extended by {new_bits} bits has no subnet of this number"
+        )));
     }
     let address = insert(network, &number, network.bits - prefix)?;
-    Ok(Value::string(Network { address, prefix, ..network }.show()))
+    Ok(Value::string(
+        Network {
+            address,
+            prefix,
+            ..network
+        }
+        .show(),
+    ))
 }
 
 fn cidr_subnets(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -209,7 +276,10 @@ fn cidr_subnets(args: &Args<'_>) -> Result<Value, FuncError> {
     for index in 1..args.len() {
         let new_bits = args.int(index).map_err(|error| error.at(index))?;
         if new_bits < 1 {
-            return Err(FuncError::argument(index, "the prefix must be extended by at least one bit"));
+            return Err(FuncError::argument(
+                index,
+                "the prefix must be extended by at least one bit",
+            ));
         }
         if new_bits > MOST_NEW_BITS {
             let message = format!("the prefix may not be extended by more than {MOST_NEW_BITS} bits");
@@ -218,18 +288,39 @@ fn cidr_subnets(args: &Args<'_>) -> Result<Value, FuncError> {
         let prefix = network.prefix + new_bits as u32;
         if prefix > network.bits {
             let bits = network.bits;
-            return Err(FuncError::argument(index, format!("a prefix of {prefix} bits exceeds the address, of {bits}")));
+            return Err(FuncError::argument(
+                index,
+                format!("a prefix of {prefix} bits exceeds the address, of {bits}"),
+            ));
         }
         let next = free.and_then(|free| {
-            let subnet = Network { address: free, prefix, ..network };
+            let subnet = Network {
+                address: free,
+                prefix,
+                ..network
+            };
             let rounded = free.checked_add(subnet.hosts())?;
-            Some(Network { address: rounded, ..subnet }.masked())
+            Some(
+                Network {
+                    address: rounded,
+                    ..subnet
+                }
+                .masked(),
+            )
         });
-        let next = next.filter(|next| next.address <= low_bits(network.bits) && next.address & !network.hosts() == network.address);
+        let next = next.filter(|next| {
+            next.address <= low_bits(network.bits) && next.address & !network.hosts() == network.address
+        });
         let Some(next) = next else {
-            return Err(FuncError::argument(index, format!("no room is left for a subnet with a prefix of {prefix} bits")));
+            return Err(FuncError::argument(
+                index,
+                format!("no room is left for a subnet with a prefix of {prefix} bits"),
+            ));
         };
-        free = next.address.checked_add(next.hosts()).and_then(|last| last.checked_add(1));
+        free = next
+            .address
+            .checked_add(next.hosts())
+            .and_then(|last| last.checked_add(1));
         subnets.push(Value::string(next.show()));
     }
     Ok(Value::list(Type::String, subnets))
@@ -242,7 +333,11 @@ mod tests {
     #[test]
     fn networks_come_back() {
         let check = |text: &str, shown: &str| {
-            assert_eq!(Network::parse(text).map(Network::show).as_deref(), Some(shown), "{text}");
+            assert_eq!(
+                Network::parse(text).map(Network::show).as_deref(),
+                Some(shown),
+                "{text}"
+            );
         };
         check("010.1.2.3/16", "10.1.0.0/16");
         check("10.0.0.0/024", "10.0.0.0/24");
@@ -250,7 +345,17 @@ mod tests {
         check("2001:db8:0:1:0:0:0:1/128", "2001:db8:0:1::1/128");
         check("::ffff:10.1.0.0/112", "10.1.0.0/16");
         check("::/0", "::/0");
-        for text in ["10.0.0.0", "10.0.0.0/33", "10.0.0/24", "x/1", "10.0.0.0/-1", "10.0.0.256/8", "1.2.3.4.5/8", "::/129", "/8"] {
+        for text in [
+            "10.0.0.0",
+            "10.0.0.0/33",
+            "10.0.0/24",
+            "x/1",
+            "10.0.0.0/-1",
+            "10.0.0.256/8",
+            "1.2.3.4.5/8",
+            "::/129",
+            "/8",
+        ] {
             assert_eq!(Network::parse(text), None, "{text}");
         }
     }

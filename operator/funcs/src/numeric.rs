@@ -73,9 +73,16 @@ pub(crate) const TABLE: &[Builtin] = &[
     Builtin {
         name: "parseint",
         doc: "Reads a whole number written in a base between 2 and 62.",
-        params: &[any("number").unknown().marked(), number("base").unknown().marked()],
+        params: &[
+            any("number").unknown().marked(),
+            number("base").unknown().marked(),
+        ],
         result: Rule::Is(Ty::Number),
-        examples: &[r#"parseint("-FF", 16) == -255"#, r#"parseint("1011", 2) == 11"#, r#"parseint("aA", 62) == 656"#],
+        examples: &[
+            r#"parseint("-FF", 16) == -255"#,
+            r#"parseint("1011", 2) == 11"#,
+            r#"parseint("aA", 62) == 656"#,
+        ],
         code: Code::Run(parse_int),
         ..NUMBER
     },
@@ -119,7 +126,10 @@ pub(crate) const TABLE: &[Builtin] = &[
 ];
 
 /// Entries that give a number.
-const NUMBER: Builtin = Builtin { result: Rule::Is(Ty::Number), ..PURE };
+const NUMBER: Builtin = Builtin {
+    result: Rule::Is(Ty::Number),
+    ..PURE
+};
 
 fn from_float(result: f64) -> Result<Value, FuncError> {
     match Number::from_f64(result) {
@@ -155,11 +165,16 @@ fn parse_int(args: &Args<'_>) -> Result<Value, FuncError> {
     let text = args.text(0)?;
     let base = args.int(1).map_err(|error| error.at(1))?;
     let base = u32::try_from(base).ok().filter(|base| (2..=62).contains(base));
-    let base = base.ok_or_else(|| FuncError::argument(1, "the base must be a whole number between 2 and 62"))?;
+    let base =
+        base.ok_or_else(|| FuncError::argument(1, "the base must be a whole number between 2 and 62"))?;
     match parse_digits(text, base) {
         Some(number) => Ok(Value::number(Number::from_big(number)).with_marks(marks)),
         None => {
-            let message = format!("{} is not a whole number in base {}", args.quote(0, text), args.show(1, base));
+            let message = format!(
+                "{} is not a whole number in base {}",
+                args.quote(0, text),
+                args.show(1, base)
+            );
             Err(FuncError::argument(0, message))
         }
     }
@@ -212,20 +227,30 @@ fn range(args: &Args<'_>) -> Result<Value, FuncError> {
     };
     let down = step.sign() < 0;
     if down && end.compare(&start).is_gt() {
-        return Err(FuncError::argument(1, "the end must not be greater than the start when the step is negative"));
+        return Err(FuncError::argument(
+            1,
+            "the end must not be greater than the start when the step is negative",
+        ));
     }
     if !down && end.compare(&start).is_lt() {
-        return Err(FuncError::argument(1, "the end must not be less than the start when the step is positive"));
+        return Err(FuncError::argument(
+            1,
+            "the end must not be less than the start when the step is positive",
+        ));
     }
     let mut items = Vec::new();
     let mut next = start;
     let before_end = if down { Ordering::Greater } else { Ordering::Less };
     while next.compare(end) == before_end {
         if items.len() >= LONGEST_RANGE {
-            return Err(FuncError::call(format!("the list would have more than {LONGEST_RANGE} elements")));
+            return Err(FuncError::call(format!(
+                "the list would have more than {LONGEST_RANGE} elements"
+            )));
         }
         items.push(Value::number(next.clone()));
-        next = next.add(&step).ok_or_else(|| FuncError::call("infinities of opposite sign have no sum"))?;
+        next = next
+            .add(&step)
+            .ok_or_else(|| FuncError::call("infinities of opposite sign have no sum"))?;
     }
     Ok(Value::list(Type::Number, items))
 }
@@ -246,9 +271,9 @@ fn sum(args: &Args<'_>) -> Result<Value, FuncError> {
         let number = item.as_number().ok_or_else(wrong)?;
         total = Some(match total {
             None => number.clone(),
-            Some(total) => {
-                total.add(number).ok_or_else(|| FuncError::call("infinities of opposite sign have no sum"))?
-            }
+            Some(total) => total
+                .add(number)
+                .ok_or_else(|| FuncError::call("infinities of opposite sign have no sum"))?,
         });
     }
     Ok(Value::number(total.unwrap_or_else(|| Number::from(0))))

@@ -222,7 +222,11 @@ impl<'a> Args<'a> {
     /// A known whole number in the range of 64 bits.
     pub(crate) fn int(&self, index: usize) -> Result<i64, FuncError> {
         self.number(index)?.to_i64().ok_or_else(|| {
-            FuncError::call(format!("a whole number between {} and {} is required", i64::MIN, i64::MAX))
+            FuncError::call(format!(
+                "a whole number between {} and {} is required",
+                i64::MIN,
+                i64::MAX
+            ))
         })
     }
 
@@ -231,14 +235,19 @@ impl<'a> Args<'a> {
         let number = self.number(index)?;
         let float = number.to_f64();
         if float.is_infinite() && !number.is_infinite() {
-            return Err(FuncError::call(format!("a number between -{0:e} and {0:e} is required", f64::MAX)));
+            return Err(FuncError::call(format!(
+                "a number between -{0:e} and {0:e} is required",
+                f64::MAX
+            )));
         }
         Ok(float)
     }
 
     /// The marks that all arguments from this one on have on themselves.
     pub(crate) fn shallow_marks(&self, from: usize) -> Marks {
-        self.rest(from).iter().fold(Marks::NONE, |marks, value| marks.union(value.marks()))
+        self.rest(from)
+            .iter()
+            .fold(Marks::NONE, |marks, value| marks.union(value.marks()))
     }
 
     /// The outside.
@@ -266,7 +275,10 @@ impl<'a> Args<'a> {
 
 /// Is its type not known yet?
 pub(crate) fn is_dynamic(value: &Value) -> bool {
-    matches!(value.data(), Data::Null(Type::Dynamic) | Data::Unknown(Type::Dynamic, _))
+    matches!(
+        value.data(),
+        Data::Null(Type::Dynamic) | Data::Unknown(Type::Dynamic, _)
+    )
 }
 
 /// Calls a function. Several arguments may be wrong at once; otherwise there is one error.
@@ -391,7 +403,11 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
 /// An index past the arguments given blames the whole call, or the function where no parameter has that index.
 fn normalise(builtin: &Builtin, error: FuncError, given: usize) -> FuncError {
     match error.arg {
-        Some(index) if builtin.param(index).is_none() => FuncError { fault: Fault::Call, arg: None, ..error },
+        Some(index) if builtin.param(index).is_none() => FuncError {
+            fault: Fault::Call,
+            arg: None,
+            ..error
+        },
         Some(index) if index >= given => FuncError { arg: None, ..error },
         _ => error,
     }

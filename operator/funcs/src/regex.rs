@@ -87,13 +87,19 @@ fn compile(source: &str) -> Result<Rc<Pattern>, String> {
 
 /// The type of one match, or `None` while the pattern is unknown.
 fn result_type(args: &Args<'_>) -> Result<Option<Type>, FuncError> {
-    let Some(source) = args.get(0).as_str() else { return Ok(None) };
+    let Some(source) = args.get(0).as_str() else {
+        return Ok(None);
+    };
     let pattern = compile_argument(args, source)?;
     let mut names = pattern.groups.iter().flatten();
     Ok(Some(if pattern.groups.is_empty() {
         Type::String
     } else if let Some(first) = names.next() {
-        Type::object(std::iter::once(first).chain(names).map(|name| (name.as_str(), Type::String)))
+        Type::object(
+            std::iter::once(first)
+                .chain(names)
+                .map(|name| (name.as_str(), Type::String)),
+        )
     } else {
         Type::tuple(pattern.groups.iter().map(|_| Type::String))
     }))
@@ -105,7 +111,10 @@ fn compile_argument(args: &Args<'_>, source: &str) -> Result<Rc<Pattern>, FuncEr
     })?;
     let named = pattern.groups.iter().flatten().count();
     if named > 0 && named < pattern.groups.len() {
-        return Err(FuncError::argument(0, "a pattern cannot have both named and unnamed capture groups"));
+        return Err(FuncError::argument(
+            0,
+            "a pattern cannot have both named and unnamed capture groups",
+        ));
     }
     Ok(pattern)
 }
@@ -137,8 +146,11 @@ fn regex(args: &Args<'_>) -> Result<Value, FuncError> {
 
 fn regexall(args: &Args<'_>) -> Result<Value, FuncError> {
     let pattern = compile_argument(args, args.text(0)?)?;
-    let items: Vec<Value> =
-        pattern.regex.captures_iter(args.text(1)?).map(|found| pattern.result(&found)).collect();
+    let items: Vec<Value> = pattern
+        .regex
+        .captures_iter(args.text(1)?)
+        .map(|found| pattern.result(&found))
+        .collect();
     let element = result_type(args)?.unwrap_or(Type::Dynamic);
     Ok(Value::list(element, items))
 }
@@ -179,7 +191,10 @@ impl Pattern {
         if name.bytes().all(|byte| byte.is_ascii_digit()) && (name.len() == 1 || !name.starts_with('0')) {
             return name.parse().ok().filter(|index| *index <= self.groups.len());
         }
-        self.groups.iter().rposition(|group| group.as_deref() == Some(name)).map(|index| index + 1)
+        self.groups
+            .iter()
+            .rposition(|group| group.as_deref() == Some(name))
+            .map(|index| index + 1)
     }
 }
 
@@ -189,7 +204,9 @@ fn group_name(text: &str) -> Option<(&str, &str)> {
         Some(inner) => (true, inner),
         None => (false, text),
     };
-    let end = inner.find(|c: char| !(c.is_alphanumeric() || c == '_')).unwrap_or(inner.len());
+    let end = inner
+        .find(|c: char| !(c.is_alphanumeric() || c == '_'))
+        .unwrap_or(inner.len());
     let (name, after) = inner.split_at(end);
     let after = if braced { after.strip_prefix('}')? } else { after };
     (!name.is_empty()).then_some((name, after))
@@ -200,7 +217,8 @@ mod tests {
     use super::*;
 
     fn check(pattern: &str, text: &str, want: Result<Option<&str>, ()>) {
-        let got = compile(pattern).map(|pattern| pattern.regex.find(text).map(|found| found.as_str().to_owned()));
+        let got =
+            compile(pattern).map(|pattern| pattern.regex.find(text).map(|found| found.as_str().to_owned()));
         let got = got.as_ref().map(Option::as_deref).map_err(|_| ());
         assert_eq!(got, want, "{pattern:?} on {text:?}");
     }
@@ -231,9 +249,31 @@ mod tests {
     #[test]
     fn refuses_what_re2_refuses() {
         for pattern in [
-            "(", ")", "[a", "a**", "*a", "a|*", "(?=a)", "(?<!a)", r"\1", r"\Z", r"\C", r"\e", "a{1001}", "a{2,1}", "[b-a]",
-            r"[a-\d]", r"\p{Nope}", r"\p{Alphabetic}", "(?x)a b", "(?P<a>.)(?P<a>.)", "(?P<>.)", r"a\", "[[:nope:]]",
-            r"\u0041", r"\xZ",
+            "(",
+            ")",
+            "[a",
+            "a**",
+            "*a",
+            "a|*",
+            "(?=a)",
+            "(?<!a)",
+            r"\1",
+            r"\Z",
+            r"\C",
+            r"\e",
+            "a{1001}",
+            "a{2,1}",
+            "[b-a]",
+            r"[a-\d]",
+            r"\p{Nope}",
+            r"\p{Alphabetic}",
+            "(?x)a b",
+            "(?P<a>.)(?P<a>.)",
+            "(?P<>.)",
+            r"a\",
+            "[[:nope:]]",
+            r"\u0041",
+            r"\xZ",
         ] {
             check(pattern, "", Err(()));
         }
@@ -242,7 +282,11 @@ mod tests {
     #[test]
     fn expands_templates_as_go_does() {
         let check = |new: &str, want: &str| {
-            assert_eq!(replace_all("(?P<x>a)(b)?", "ac", new).as_deref(), Ok(want), "{new:?}");
+            assert_eq!(
+                replace_all("(?P<x>a)(b)?", "ac", new).as_deref(),
+                Ok(want),
+                "{new:?}"
+            );
         };
         check("[$1]", "[a]c");
         check("[$x]", "[a]c");

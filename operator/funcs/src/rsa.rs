@@ -25,7 +25,8 @@ pub(crate) fn private_key(text: &str) -> Result<PrivateKey, String> {
 
 /// Decrypts PKCS #1 v1.5; the error is a clause for people.
 pub(crate) fn decrypt(key: &PrivateKey, ciphertext: &[u8]) -> Result<Vec<u8>, &'static str> {
-    key.decrypt(Pkcs1v15Encrypt, ciphertext).map_err(|_| "the ciphertext cannot be decrypted with this key")
+    key.decrypt(Pkcs1v15Encrypt, ciphertext)
+        .map_err(|_| "the ciphertext cannot be decrypted with this key")
 }
 
 /// Label and body of the first PEM block.

@@ -18,7 +18,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Cuts a list into lists of a given length; the last one may be shorter.",
         params: &[param("list", ANY_LIST).marked(), number("size").marked()],
         result: Rule::By(|args| Ok(Type::list(args.get(0).ty()))),
-        examples: &[r#"chunklist(["a", "b", "c"], 2)[1] == tolist(["c"])"#, "length(chunklist([1, 2, 3], 0)) == 1"],
+        examples: &[
+            r#"chunklist(["a", "b", "c"], 2)[1] == tolist(["c"])"#,
+            "length(chunklist([1, 2, 3], 0)) == 1",
+        ],
         code: Code::Run(chunk_list),
         ..PURE
     },
@@ -86,7 +89,10 @@ fn chunk_list(args: &Args<'_>) -> Result<Value, FuncError> {
         return Err(FuncError::argument(0, "a list is required"));
     };
     let size = if size == 0 { items.len().max(1) } else { size };
-    let chunks = items.chunks(size).map(|chunk| Value::list(element.clone(), chunk.to_vec())).collect();
+    let chunks = items
+        .chunks(size)
+        .map(|chunk| Value::list(element.clone(), chunk.to_vec()))
+        .collect();
     Ok(Value::list(list.ty(), chunks).with_marks(marks))
 }
 
@@ -96,7 +102,10 @@ fn compact(args: &Args<'_>) -> Result<Value, FuncError> {
         return Ok(Value::unknown(STRINGS.to_type()));
     }
     let items = list.as_items().unwrap_or_default().iter();
-    let kept = items.filter(|item| item.as_str().is_some_and(|text| !text.is_empty())).cloned().collect();
+    let kept = items
+        .filter(|item| item.as_str().is_some_and(|text| !text.is_empty()))
+        .cloned()
+        .collect();
     Ok(Value::list(Type::String, kept))
 }
 
@@ -121,7 +130,10 @@ fn concat_type(args: &Args<'_>) -> Result<Type, FuncError> {
             }
             (Type::List(_), _) => return Ok(Type::Dynamic),
             (other, _) => {
-                let message = format!("all arguments must be lists or tuples, not {}", other.friendly_name());
+                let message = format!(
+                    "all arguments must be lists or tuples, not {}",
+                    other.friendly_name()
+                );
                 return Err(FuncError::argument(index, message));
             }
         }
@@ -130,7 +142,10 @@ fn concat_type(args: &Args<'_>) -> Result<Type, FuncError> {
 }
 
 fn is_list(value: &Value) -> bool {
-    matches!(value.data(), Data::List(..) | Data::Unknown(Type::List(_), _) | Data::Null(Type::List(_)))
+    matches!(
+        value.data(),
+        Data::List(..) | Data::Unknown(Type::List(_), _) | Data::Null(Type::List(_))
+    )
 }
 
 fn concat(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -145,7 +160,14 @@ fn concat(args: &Args<'_>) -> Result<Value, FuncError> {
             }
             Value::list(Type::clone(&element), joined)
         }
-        _ => Value::tuple(args.rest(0).iter().filter_map(Value::as_items).flatten().cloned().collect()),
+        _ => Value::tuple(
+            args.rest(0)
+                .iter()
+                .filter_map(Value::as_items)
+                .flatten()
+                .cloned()
+                .collect(),
+        ),
     };
     Ok(joined.with_marks(marks))
 }
@@ -160,7 +182,9 @@ fn distinct(args: &Args<'_>) -> Result<Value, FuncError> {
     for item in items.iter() {
         let new = match item.as_str() {
             Some(text) => texts.insert(text),
-            None => !kept.iter().any(|earlier| ops::equal(earlier, item).as_bool() == Some(true)),
+            None => !kept
+                .iter()
+                .any(|earlier| ops::equal(earlier, item).as_bool() == Some(true)),
         };
         if new {
             kept.push(item.clone());
@@ -181,9 +205,17 @@ fn flatten(args: &Args<'_>) -> Result<Value, FuncError> {
     if list.as_items().is_none() {
         return Err(FuncError::call("only lists, sets and tuples can be flattened"));
     }
-    let mut flat = Flat { items: Vec::new(), marks: Marks::NONE, known: true };
+    let mut flat = Flat {
+        items: Vec::new(),
+        marks: Marks::NONE,
+        known: true,
+    };
     flat.add(list);
-    let result = if flat.known { Value::tuple(flat.items) } else { Value::dynamic() };
+    let result = if flat.known {
+        Value::tuple(flat.items)
+    } else {
+        Value::dynamic()
+    };
     Ok(result.with_marks(flat.marks))
 }
 
@@ -218,7 +250,10 @@ fn reverse_type(args: &Args<'_>) -> Result<Type, FuncError> {
     match args.get(0).ty() {
         Type::Tuple(types) => Ok(Type::tuple(types.iter().rev().cloned())),
         Type::List(element) | Type::Set(element) => Ok(Type::list(Type::clone(&element))),
-        other => Err(FuncError::argument(0, format!("a list or tuple is required, not {}", other.friendly_name()))),
+        other => Err(FuncError::argument(
+            0,
+            format!("a list or tuple is required, not {}", other.friendly_name()),
+        )),
     }
 }
 
@@ -227,7 +262,9 @@ fn reverse(args: &Args<'_>) -> Result<Value, FuncError> {
     let reversed = |items: &[Value]| items.iter().rev().cloned().collect();
     let result = match list.data() {
         Data::Tuple(items) => Value::tuple(reversed(items)),
-        Data::List(element, items) | Data::Set(element, items) => Value::list(element.clone(), reversed(items)),
+        Data::List(element, items) | Data::Set(element, items) => {
+            Value::list(element.clone(), reversed(items))
+        }
         _ => Value::unknown(reverse_type(args)?),
     };
     Ok(result.with_marks(list.marks()))
@@ -238,7 +275,10 @@ fn slice_type(args: &Args<'_>) -> Result<Type, FuncError> {
     match &ty {
         Type::List(_) | Type::Tuple(_) => {}
         Type::Set(_) => {
-            return Err(FuncError::argument(0, "a set has no order to cut by; convert it to a list first"));
+            return Err(FuncError::argument(
+                0,
+                "a set has no order to cut by; convert it to a list first",
+            ));
         }
         _ => return Err(FuncError::argument(0, "a list or tuple is required")),
     }
@@ -260,17 +300,28 @@ fn slice_bounds(args: &Args<'_>) -> Result<Option<(usize, usize)>, FuncError> {
         }
         let bound = args.int(index).map_err(|error| error.at(index))?;
         if bound < 0 {
-            return Err(FuncError::argument(index, format!("the {what} index must not be negative")));
+            return Err(FuncError::argument(
+                index,
+                format!("the {what} index must not be negative"),
+            ));
         }
         if length.is_some_and(|length| bound > length) {
-            return Err(FuncError::argument(index, format!("the {what} index lies past the end of the list")));
+            return Err(FuncError::argument(
+                index,
+                format!("the {what} index lies past the end of the list"),
+            ));
         }
         Ok(Some(bound))
     };
     let (start, end) = (bound(1, "start")?, bound(2, "end")?);
-    let (Some(start), Some(end)) = (start, end) else { return Ok(None) };
+    let (Some(start), Some(end)) = (start, end) else {
+        return Ok(None);
+    };
     if start > end {
-        return Err(FuncError::argument(1, "the start index must not lie after the end index"));
+        return Err(FuncError::argument(
+            1,
+            "the start index must not lie after the end index",
+        ));
     }
     Ok(Some((start as usize, end as usize)))
 }

@@ -24,7 +24,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         variadic: Some(set("other_sets")),
         result: Rule::By(set_type),
         examples: &[r#"setintersection(["a", "b"], ["b", "c"]) == toset(["b"])"#],
-        code: Code::Run(|args| combine(args, Unknowns::Stop, |item, rest| rest.iter().all(|set| has(set, item)))),
+        code: Code::Run(|args| {
+            combine(args, Unknowns::Stop, |item, rest| {
+                rest.iter().all(|set| has(set, item))
+            })
+        }),
         ..PURE
     },
     Builtin {
@@ -32,7 +36,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "All combinations of one element of each list or set, as tuples.",
         variadic: Some(any("sets").unknown().marked()),
         result: Rule::By(product_type),
-        examples: &[r#"setproduct(["a", "b"], [1, 2])[1] == ["a", 2]"#, r#"length(setproduct(["a"], [])) == 0"#],
+        examples: &[
+            r#"setproduct(["a", "b"], [1, 2])[1] == ["a", 2]"#,
+            r#"length(setproduct(["a"], [])) == 0"#,
+        ],
         code: Code::Run(product),
         ..PURE
     },
@@ -42,7 +49,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         params: &[set("a"), set("b")],
         result: Rule::By(set_type),
         examples: &[r#"setsubtract(["a", "b", "c"], ["a"]) == toset(["b", "c"])"#],
-        code: Code::Run(|args| combine(args, Unknowns::Stop, |item, rest| !rest.iter().any(|set| has(set, item)))),
+        code: Code::Run(|args| {
+            combine(args, Unknowns::Stop, |item, rest| {
+                !rest.iter().any(|set| has(set, item))
+            })
+        }),
         ..PURE
     },
     Builtin {
@@ -65,7 +76,9 @@ const fn set(name: &'static str) -> Param {
 fn set_type(args: &Args<'_>) -> Result<Type, FuncError> {
     let mut types = Vec::new();
     for value in args.rest(0) {
-        let Type::Set(element) = value.ty() else { return Ok(Type::Dynamic) };
+        let Type::Set(element) = value.ty() else {
+            return Ok(Type::Dynamic);
+        };
         if *element != Type::Dynamic || !value.as_items().is_some_and(<[Value]>::is_empty) {
             types.push(Type::clone(&element));
         }
@@ -75,7 +88,9 @@ fn set_type(args: &Args<'_>) -> Result<Type, FuncError> {
     }
     match unify(&types) {
         Some(element) => Ok(Type::set(element)),
-        None => Err(FuncError::call("the sets must have elements of types that can be made one")),
+        None => Err(FuncError::call(
+            "the sets must have elements of types that can be made one",
+        )),
     }
 }
 
@@ -97,6 +112,11 @@ fn converted(args: &Args<'_>, unknowns: &Unknowns) -> Result<(Type, Option<Vec<V
         if *unknowns == Unknowns::Stop && !set.is_wholly_known() || set.as_items().is_none() {
             return Ok((ty, None));
         }
+        if sets.first().is_some_and(|first: &Value| first.ty() != set.ty()) {
+            return Err(FuncError::call(
+                "the sets have elements of types that cannot yet be made one",
+            ));
+        }
         sets.push(set);
     }
     Ok((ty, Some(sets)))
@@ -113,13 +133,25 @@ fn combine(
         return Ok(Value::unknown(ty));
     };
     let items = first.as_items().unwrap_or_default().iter();
-    Ok(built(&ty, items.filter(|item| keep(item, rest)).cloned().collect()))
+    Ok(built(
+        &ty,
+        items.filter(|item| keep(item, rest)).cloned().collect(),
+    ))
 }
 
 fn union(args: &Args<'_>) -> Result<Value, FuncError> {
     let (ty, sets) = converted(args, &Unknowns::Keep)?;
-    let Some(sets) = sets else { return Ok(Value::unknown(ty)) };
-    Ok(built(&ty, sets.iter().filter_map(Value::as_items).flatten().cloned().collect()))
+    let Some(sets) = sets else {
+        return Ok(Value::unknown(ty));
+    };
+    Ok(built(
+        &ty,
+        sets.iter()
+            .filter_map(Value::as_items)
+            .flatten()
+            .cloned()
+            .collect(),
+    ))
 }
 
 fn built(ty: &Type, items: Vec<Value>) -> Value {
@@ -152,17 +184,23 @@ fn product_type(args: &Args<'_>) -> Result<Type, FuncError> {
         });
     }
     let tuple = Type::tuple(types);
-    Ok(if ordered { Type::list(tuple) } else { Type::set(tuple) })
+    Ok(if ordered {
+        Type::list(tuple)
+    } else {
+        Type::set(tuple)
+    })
 }
 
 fn product(args: &Args<'_>) -> Result<Value, FuncError> {
     let ty = product_type(args)?;
     let marks = args.shallow_marks(0);
     let element = ty.element().cloned().unwrap_or(Type::Dynamic);
-    let Type::Tuple(types) = &element else { return Ok(Value::unknown(ty)) };
+    let Type::Tuple(types) = &element else {
+        return Ok(Value::unknown(ty));
+    };
     let mut factors = Vec::with_capacity(args.len());
     let mut total: usize = 1;
-    for (value, ty) in args.rest(0).iter().zip(types.iter()) {
+    for (value, item_type) in args.rest(0).iter().zip(types.iter()) {
         if !value.is_known() || !ops::length(value).is_known() {
             return Ok(unknown_product(args, ty.clone()).with_marks(marks));
         }
@@ -170,7 +208,7 @@ fn product(args: &Args<'_>) -> Result<Value, FuncError> {
             .as_items()
             .unwrap_or_default()
             .iter()
-            .map(|item| convert(item, ty))
+            .map(|item| convert(item, item_type))
             .collect::<Result<_, _>>()?;
         total = total.saturating_mul(items.len());
         factors.push(items);
@@ -183,7 +221,11 @@ fn product(args: &Args<'_>) -> Result<Value, FuncError> {
         for factor in &factors {
             rows = rows
                 .iter()
-                .flat_map(|row| factor.iter().map(|item| row.iter().cloned().chain([item.clone()]).collect()))
+                .flat_map(|row| {
+                    factor
+                        .iter()
+                        .map(|item| row.iter().cloned().chain([item.clone()]).collect())
+                })
                 .collect();
         }
     }
@@ -194,7 +236,6 @@ fn product(args: &Args<'_>) -> Result<Value, FuncError> {
     }
     .with_marks(marks))
 }
-
 
 /// Unknown, with the length bounds that the factors allow.
 fn unknown_product(args: &Args<'_>, ty: Type) -> Value {
@@ -213,6 +254,10 @@ fn unknown_product(args: &Args<'_>, ty: Type) -> Value {
             return Value::unknown(ty);
         }
     }
-    let facts = Refinement { length_min: Some(most.min(1)), length_max: Some(most), ..Refinement::not_null() };
+    let facts = Refinement {
+        length_min: Some(most.min(1)),
+        length_max: Some(most),
+        ..Refinement::not_null()
+    };
     ops::unknown_refined(ty, facts)
 }

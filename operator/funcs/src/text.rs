@@ -21,7 +21,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         name: "chomp",
         doc: "Removes all newlines at the end of a string.",
         params: &[text("str")],
-        examples: &[r#"chomp("a\n\n") == "a""#, r#"chomp("a\r\n") == "a""#, r#"chomp("a\nb") == "a\nb""#],
+        examples: &[
+            r#"chomp("a\n\n") == "a""#,
+            r#"chomp("a\r\n") == "a""#,
+            r#"chomp("a\nb") == "a\nb""#,
+        ],
         code: Code::Run(|args| Ok(Value::string(args.text(0)?.trim_end_matches(['\r', '\n'])))),
         ..TEXT
     },
@@ -46,7 +50,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Puts the elements of one or more lists of strings together, with a separator between them.",
         params: &[text("separator")],
         variadic: Some(param("lists", STRINGS)),
-        examples: &[r#"join("-", ["a", "b"], ["c"]) == "a-b-c""#, r#"join(",", []) == """#],
+        examples: &[
+            r#"join("-", ["a", "b"], ["c"]) == "a-b-c""#,
+            r#"join(",", []) == """#,
+        ],
         code: Code::Run(join),
         ..TEXT
     },
@@ -55,7 +62,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Turns all letters into lower case.",
         params: &[STR],
         examples: &[r#"lower("HELLO") == "hello""#, r#"lower("İ") == "i""#],
-        code: Code::Run(|args| Ok(Value::string(args.text(0)?.chars().map(to_lower).collect::<String>()))),
+        code: Code::Run(|args| {
+            Ok(Value::string(
+                args.text(0)?.chars().map(to_lower).collect::<String>(),
+            ))
+        }),
         ..TEXT
     },
     Builtin {
@@ -65,7 +76,7 @@ pub(crate) const TABLE: &[Builtin] = &[
         examples: &[
             r#"replace("1 + 2 + 3", "+", "-") == "1 - 2 - 3""#,
             r#"replace("hello world", "/w.*d/", "all") == "hello all""#,
-            r#"replace("ab", "/(a)(b)/", "${2}$1") == "ba""#,
+            r#"replace("ab", "/(a)(b)/", "$2$${1}") == "ba""#,
         ],
         code: Code::Run(replace),
         ..TEXT
@@ -75,7 +86,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Sorts a list of strings by their bytes.",
         params: &[param("list", STRINGS).unknown()],
         result: Rule::Is(STRINGS),
-        examples: &[r#"sort(["e", "a", "x"]) == tolist(["a", "e", "x"])"#, r#"sort([10, 9]) == tolist(["10", "9"])"#],
+        examples: &[
+            r#"sort(["e", "a", "x"]) == tolist(["a", "e", "x"])"#,
+            r#"sort([10, 9]) == tolist(["10", "9"])"#,
+        ],
         code: Code::Run(sort),
         ..PURE
     },
@@ -114,7 +128,11 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Reverses the characters of a string.",
         params: &[STR],
         examples: &[r#"strrev("hello") == "olleh""#],
-        code: Code::Run(|args| Ok(Value::string(args.text(0)?.graphemes(true).rev().collect::<String>()))),
+        code: Code::Run(|args| {
+            Ok(Value::string(
+                args.text(0)?.graphemes(true).rev().collect::<String>(),
+            ))
+        }),
         ..TEXT
     },
     Builtin {
@@ -133,7 +151,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         name: "title",
         doc: "Turns the first letter of each word into title case.",
         params: &[text("str")],
-        examples: &[r#"title("hello world") == "Hello World""#, r#"title("a-b_c") == "A-B_c""#],
+        examples: &[
+            r#"title("hello world") == "Hello World""#,
+            r#"title("a-b_c") == "A-B_c""#,
+        ],
         code: Code::Run(|args| Ok(Value::string(title(args.text(0)?)))),
         ..TEXT
     },
@@ -152,7 +173,10 @@ pub(crate) const TABLE: &[Builtin] = &[
         name: "trimprefix",
         doc: "Removes a prefix once, if the string has it.",
         params: &[text("str"), text("prefix")],
-        examples: &[r#"trimprefix("helloworld", "hello") == "world""#, r#"trimprefix("aab", "a") == "ab""#],
+        examples: &[
+            r#"trimprefix("helloworld", "hello") == "world""#,
+            r#"trimprefix("aab", "a") == "ab""#,
+        ],
         code: Code::Run(|args| {
             let text = args.text(0)?;
             Ok(Value::string(text.strip_prefix(args.text(1)?).unwrap_or(text)))
@@ -183,16 +207,26 @@ pub(crate) const TABLE: &[Builtin] = &[
         doc: "Turns all letters into upper case.",
         params: &[STR],
         examples: &[r#"upper("hello") == "HELLO""#, r#"upper("ß") == "ß""#],
-        code: Code::Run(|args| Ok(Value::string(args.text(0)?.chars().map(to_upper).collect::<String>()))),
+        code: Code::Run(|args| {
+            Ok(Value::string(
+                args.text(0)?.chars().map(to_upper).collect::<String>(),
+            ))
+        }),
         ..TEXT
     },
 ];
 
 /// Entries that give a string.
-const TEXT: Builtin = Builtin { result: Rule::Is(Ty::String), ..PURE };
+const TEXT: Builtin = Builtin {
+    result: Rule::Is(Ty::String),
+    ..PURE
+};
 
 /// Entries that give a truth value.
-const TEST: Builtin = Builtin { result: Rule::Is(Ty::Bool), ..PURE };
+const TEST: Builtin = Builtin {
+    result: Rule::Is(Ty::Bool),
+    ..PURE
+};
 
 const STR: Param = text("str").dynamic();
 
@@ -249,25 +283,40 @@ fn sort(args: &Args<'_>) -> Result<Value, FuncError> {
     let mut texts = Vec::with_capacity(items.len());
     for (index, item) in items.iter().enumerate() {
         let Some(text) = item.as_str() else {
-            return Err(FuncError::call(format!("list element {index} is null, and null cannot be sorted")));
+            return Err(FuncError::call(format!(
+                "list element {index} is null, and null cannot be sorted"
+            )));
         };
         texts.push(text);
     }
     texts.sort();
-    Ok(Value::list(Type::String, texts.into_iter().map(Value::string).collect()))
+    Ok(Value::list(
+        Type::String,
+        texts.into_iter().map(Value::string).collect(),
+    ))
 }
 
 /// Sorting changes no length.
 fn sorted_unknown(list: &Value) -> Value {
-    let Refinement { length_min, length_max, .. } = ops::range(list);
-    let facts = Refinement { length_min, length_max, ..Refinement::not_null() };
+    let Refinement {
+        length_min,
+        length_max,
+        ..
+    } = ops::range(list);
+    let facts = Refinement {
+        length_min,
+        length_max,
+        ..Refinement::not_null()
+    };
     ops::unknown_refined(Type::list(Type::String), facts)
 }
 
 fn split(args: &Args<'_>) -> Result<Value, FuncError> {
     let (separator, text) = (args.text(0)?, args.text(1)?);
     let parts = if separator.is_empty() {
-        text.chars().map(|c| Value::string(c.encode_utf8(&mut [0; 4]))).collect()
+        text.chars()
+            .map(|c| Value::string(c.encode_utf8(&mut [0; 4])))
+            .collect()
     } else {
         text.split(separator).map(Value::string).collect()
     };
@@ -280,7 +329,10 @@ fn starts_with(args: &Args<'_>) -> Result<Value, FuncError> {
     if value.is_known() {
         return Ok(Value::bool(args.text(0)?.starts_with(prefix)));
     }
-    let known = value.refinement().and_then(|refinement| refinement.prefix.as_deref()).unwrap_or_default();
+    let known = value
+        .refinement()
+        .and_then(|refinement| refinement.prefix.as_deref())
+        .unwrap_or_default();
     Ok(if known.starts_with(prefix) {
         Value::bool(true)
     } else if !known.is_empty() && known.len() >= prefix.len() {
@@ -309,7 +361,9 @@ fn substr(args: &Args<'_>) -> Result<Value, FuncError> {
 
 /// Where the character of this index begins, or the end of the text.
 fn nth_boundary(text: &str, index: usize) -> usize {
-    text.grapheme_indices(true).nth(index).map_or(text.len(), |(at, _)| at)
+    text.grapheme_indices(true)
+        .nth(index)
+        .map_or(text.len(), |(at, _)| at)
 }
 
 /// A word begins after white space or an ASCII character that is no letter, digit or underscore.
@@ -335,7 +389,9 @@ fn to_upper(c: char) -> char {
         (Some(single), None) => single,
         // Of the letters whose full mapping is longer, those with a combined iota have a simple mapping too.
         _ => match u32::from(c) {
-            code @ (0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7) => char::from_u32(code + 8).unwrap_or(c),
+            code @ (0x1f80..=0x1f87 | 0x1f90..=0x1f97 | 0x1fa0..=0x1fa7) => {
+                char::from_u32(code + 8).unwrap_or(c)
+            }
             code @ (0x1fb3 | 0x1fc3 | 0x1ff3) => char::from_u32(code + 9).unwrap_or(c),
             _ => c,
         },

@@ -27,7 +27,8 @@ pub(crate) const TABLE: &[Builtin] = &[
         code: Code::Run(|args| {
             let (layout, time) = (args.text(0)?, args.text(1)?);
             let time = Time::parse(time, Strictness::Exact).map_err(|why| FuncError::argument(1, why))?;
-            let text = format::format(layout, &time).map_err(|why| FuncError::argument(0, args.show(0, why)))?;
+            let text =
+                format::format(layout, &time).map_err(|why| FuncError::argument(0, args.show(0, why)))?;
             Ok(Value::string(text))
         }),
         ..TEXT
@@ -51,7 +52,10 @@ pub(crate) const TABLE: &[Builtin] = &[
             let time = Time::parse(args.text(0)?, Strictness::Exact).map_err(FuncError::call)?;
             let duration = args.text(1)?;
             let later = duration::parse(duration).ok_or_else(|| {
-                FuncError::call(format!("{} is not a duration such as 1h30m", args.quote(1, duration)))
+                FuncError::call(format!(
+                    "{} is not a duration such as 1h30m",
+                    args.quote(1, duration)
+                ))
             })?;
             Ok(Value::string(time.plus(later).to_string()))
         }),
@@ -76,7 +80,10 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
 ];
 
-const TEXT: Builtin = Builtin { result: Rule::Is(Ty::String), ..PURE };
+const TEXT: Builtin = Builtin {
+    result: Rule::Is(Ty::String),
+    ..PURE
+};
 
 fn known(text: Option<String>) -> Value {
     text.map_or_else(|| Value::unknown(Type::String), Value::string)

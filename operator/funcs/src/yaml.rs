@@ -39,5 +39,9 @@ pub(crate) const TABLE: &[Builtin] = &[
 
 fn encode(args: &Args<'_>) -> Result<Value, FuncError> {
     let value = args.get(0);
-    Ok(if value.is_wholly_known() { Value::string(encode::encode(value)) } else { Value::unknown(Type::String) })
+    Ok(if value.is_wholly_known() {
+        Value::string(encode::encode(value))
+    } else {
+        Value::unknown(Type::String)
+    })
 }

@@ -38,41 +38,37 @@ impl Charset {
             "utf-16" | "csutf16" => Charset::Utf16(Order::Marked),
             "utf-16be" | "csutf16be" => Charset::Utf16(Order::Big),
             "utf-16le" | "csutf16le" => Charset::Utf16(Order::Little),
-            "iso-8859-1" | "iso_8859-1" | "iso_8859-1:1987" | "iso-ir-100" | "latin1" | "l1" | "ibm819" | "cp819"
-            | "csisolatin1" => Charset::Latin1,
-            "iso-8859-2" | "iso_8859-2" | "iso_8859-2:1987" | "iso-ir-101" | "latin2" | "l2" | "csisolatin2" => {
-                Charset::Web(web::ISO_8859_2)
+            "iso-8859-1" | "iso_8859-1" | "iso_8859-1:1987" | "iso-ir-100" | "latin1" | "l1" | "ibm819"
+            | "cp819" | "csisolatin1" => Charset::Latin1,
+            "iso-8859-2" | "iso_8859-2" | "iso_8859-2:1987" | "iso-ir-101" | "latin2" | "l2"
+            | "csisolatin2" => Charset::Web(web::ISO_8859_2),
+            "iso-8859-3" | "iso_8859-3" | "iso_8859-3:1988" | "iso-ir-109" | "latin3" | "l3"
+            | "csisolatin3" => Charset::Web(web::ISO_8859_3),
+            "iso-8859-4" | "iso_8859-4" | "iso_8859-4:1988" | "iso-ir-110" | "latin4" | "l4"
+            | "csisolatin4" => Charset::Web(web::ISO_8859_4),
+            "iso-8859-5" | "iso_8859-5" | "iso_8859-5:1988" | "iso-ir-144" | "cyrillic"
+            | "csisolatincyrillic" => Charset::Web(web::ISO_8859_5),
+            "iso-8859-6" | "iso_8859-6" | "iso_8859-6:1987" | "iso-ir-127" | "ecma-114" | "asmo-708"
+            | "arabic" | "csisolatinarabic" | "iso-8859-6-e" | "iso_8859-6-e" | "csiso88596e"
+            | "iso-8859-6-i" | "iso_8859-6-i" | "csiso88596i" => Charset::Web(web::ISO_8859_6),
+            "iso-8859-7" | "iso_8859-7" | "iso_8859-7:1987" | "iso-ir-126" | "elot_928" | "ecma-118"
+            | "greek" | "greek8" | "csisolatingreek" => Charset::Web(web::ISO_8859_7),
+            "iso-8859-8" | "iso_8859-8" | "iso_8859-8:1988" | "iso-ir-138" | "hebrew"
+            | "csisolatinhebrew" | "iso-8859-8-e" | "iso_8859-8-e" | "csiso88598e" => {
+                Charset::Web(web::ISO_8859_8)
             }
-            "iso-8859-3" | "iso_8859-3" | "iso_8859-3:1988" | "iso-ir-109" | "latin3" | "l3" | "csisolatin3" => {
-                Charset::Web(web::ISO_8859_3)
-            }
-            "iso-8859-4" | "iso_8859-4" | "iso_8859-4:1988" | "iso-ir-110" | "latin4" | "l4" | "csisolatin4" => {
-                Charset::Web(web::ISO_8859_4)
-            }
-            "iso-8859-5" | "iso_8859-5" | "iso_8859-5:1988" | "iso-ir-144" | "cyrillic" | "csisolatincyrillic" => {
-                Charset::Web(web::ISO_8859_5)
-            }
-            "iso-8859-6" | "iso_8859-6" | "iso_8859-6:1987" | "iso-ir-127" | "ecma-114" | "asmo-708" | "arabic"
-            | "csisolatinarabic" | "iso-8859-6-e" | "iso_8859-6-e" | "csiso88596e" | "iso-8859-6-i" | "iso_8859-6-i"
-            | "csiso88596i" => Charset::Web(web::ISO_8859_6),
-            "iso-8859-7" | "iso_8859-7" | "iso_8859-7:1987" | "iso-ir-126" | "elot_928" | "ecma-118" | "greek"
-            | "greek8" | "csisolatingreek" => Charset::Web(web::ISO_8859_7),
-            "iso-8859-8" | "iso_8859-8" | "iso_8859-8:1988" | "iso-ir-138" | "hebrew" | "csisolatinhebrew"
-            | "iso-8859-8-e" | "iso_8859-8-e" | "csiso88598e" => Charset::Web(web::ISO_8859_8),
             "iso-8859-8-i" | "iso_8859-8-i" | "csiso88598i" => Charset::Web(web::ISO_8859_8_I),
-            "iso-8859-9" | "iso_8859-9" | "iso_8859-9:1989" | "iso-ir-148" | "latin5" | "l5" | "csisolatin5" => {
-                Charset::Latin5
-            }
+            "iso-8859-9" | "iso_8859-9" | "iso_8859-9:1989" | "iso-ir-148" | "latin5" | "l5"
+            | "csisolatin5" => Charset::Latin5,
             "iso-8859-10" | "iso_8859-10:1992" | "iso-ir-157" | "latin6" | "l6" | "csisolatin6" => {
                 Charset::Web(web::ISO_8859_10)
             }
             "iso-8859-13" | "csiso885913" => Charset::Web(web::ISO_8859_13),
-            "iso-8859-14" | "iso_8859-14:1998" | "iso_8859-14" | "iso-ir-199" | "latin8" | "iso-celtic" | "l8"
-            | "csiso885914" => Charset::Web(web::ISO_8859_14),
+            "iso-8859-14" | "iso_8859-14:1998" | "iso_8859-14" | "iso-ir-199" | "latin8" | "iso-celtic"
+            | "l8" | "csiso885914" => Charset::Web(web::ISO_8859_14),
             "iso-8859-15" | "iso_8859-15" | "latin-9" | "csiso885915" => Charset::Web(web::ISO_8859_15),
-            "iso-8859-16" | "iso_8859-16:2001" | "iso_8859-16" | "iso-ir-226" | "latin10" | "l10" | "csiso885916" => {
-                Charset::Web(web::ISO_8859_16)
-            }
+            "iso-8859-16" | "iso_8859-16:2001" | "iso_8859-16" | "iso-ir-226" | "latin10" | "l10"
+            | "csiso885916" => Charset::Web(web::ISO_8859_16),
             "windows-874" | "cswindows874" => Charset::Web(web::WINDOWS_874),
             "windows-1250" | "cswindows1250" => Charset::Web(web::WINDOWS_1250),
             "windows-1251" | "cswindows1251" => Charset::Web(web::WINDOWS_1251),
@@ -100,7 +96,9 @@ impl Charset {
             "ibm850" | "cp850" | "850" | "cspc850multilingual" => Charset::Upper(CP850),
             "ibm852" | "cp852" | "852" | "cspcp852" => Charset::Upper(CP852),
             "ibm855" | "cp855" | "855" | "csibm855" => Charset::Upper(CP855),
-            "ibm00858" | "ccsid00858" | "cp00858" | "pc-multilingual-850+euro" | "csibm00858" => Charset::Upper(CP858),
+            "ibm00858" | "ccsid00858" | "cp00858" | "pc-multilingual-850+euro" | "csibm00858" => {
+                Charset::Upper(CP858)
+            }
             "ibm860" | "cp860" | "860" | "csibm860" => Charset::Upper(CP860),
             "ibm862" | "cp862" | "862" | "cspc862latinhebrew" => Charset::Upper(CP862),
             "ibm863" | "cp863" | "863" | "csibm863" => Charset::Upper(CP863),
@@ -137,14 +135,16 @@ impl Charset {
     pub(super) fn decode(self, bytes: &[u8]) -> Option<String> {
         match self {
             Charset::Utf8 => String::from_utf8(bytes.to_vec()).ok(),
-            Charset::Ascii => bytes.is_ascii().then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
+            Charset::Ascii => bytes
+                .is_ascii()
+                .then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin5 => Some(bytes.iter().map(|byte| from_latin5(*byte)).collect()),
             Charset::Upper(upper) => bytes.iter().map(|byte| from_upper_half(*byte, upper)).collect(),
             Charset::Utf16(order) => decode_utf16(bytes, order),
-            Charset::Web(encoding) => {
-                encoding.decode_without_bom_handling_and_without_replacement(bytes).map(|text| text.into_owned())
-            }
+            Charset::Web(encoding) => encoding
+                .decode_without_bom_handling_and_without_replacement(bytes)
+                .map(|text| text.into_owned()),
         }
     }
 }
@@ -168,26 +168,50 @@ fn decode_utf16(bytes: &[u8], order: Order) -> Option<String> {
 }
 
 /// Where Latin-5 differs from Latin-1.
-const TURKISH: [(u8, char); 6] = [(0xd0, 'Ğ'), (0xdd, 'İ'), (0xde, 'Ş'), (0xf0, 'ğ'), (0xfd, 'ı'), (0xfe, 'ş')];
+const TURKISH: [(u8, char); 6] = [
+    (0xd0, 'Ğ'),
+    (0xdd, 'İ'),
+    (0xde, 'Ş'),
+    (0xf0, 'ğ'),
+    (0xfd, 'ı'),
+    (0xfe, 'ş'),
+];
 
 fn from_latin5(byte: u8) -> char {
-    TURKISH.iter().find(|(known, _)| *known == byte).map_or(char::from(byte), |(_, c)| *c)
+    TURKISH
+        .iter()
+        .find(|(known, _)| *known == byte)
+        .map_or(char::from(byte), |(_, c)| *c)
 }
 
 fn to_latin5(c: char) -> Option<u8> {
-    let turkish = TURKISH.iter().find(|(_, known)| *known == c).map(|(byte, _)| *byte);
-    turkish.or_else(|| u8::try_from(u32::from(c)).ok().filter(|byte| TURKISH.iter().all(|(known, _)| known != byte)))
+    let turkish = TURKISH
+        .iter()
+        .find(|(_, known)| *known == c)
+        .map(|(byte, _)| *byte);
+    turkish.or_else(|| {
+        u8::try_from(u32::from(c))
+            .ok()
+            .filter(|byte| TURKISH.iter().all(|(known, _)| known != byte))
+    })
 }
 
 fn from_upper_half(byte: u8, upper: &str) -> Option<char> {
-    if byte.is_ascii() { Some(byte.into()) } else { upper.chars().nth(usize::from(byte - 128)) }
+    if byte.is_ascii() {
+        Some(byte.into())
+    } else {
+        upper.chars().nth(usize::from(byte - 128))
+    }
 }
 
 fn to_upper_half(c: char, upper: &str) -> Option<u8> {
     if c.is_ascii() {
         return u8::try_from(u32::from(c)).ok();
     }
-    upper.chars().position(|known| known == c).and_then(|at| u8::try_from(at + 128).ok())
+    upper
+        .chars()
+        .position(|known| known == c)
+        .and_then(|at| u8::try_from(at + 128).ok())
 }
 
 const CP437: &str = "\

@@ -44,14 +44,19 @@ impl<'a> Records<'a> {
 
     fn fail<T>(&mut self, what: &'static str) -> Result<T, Wrong> {
         self.rest = "";
-        Err(Wrong { line: self.line, what })
+        Err(Wrong {
+            line: self.line,
+            what,
+        })
     }
 
     fn record(&mut self, mut line: &'a str, mut ended: bool) -> Result<Vec<String>, Wrong> {
         let mut fields = Vec::new();
         loop {
             let Some(mut quoted) = line.strip_prefix('"') else {
-                let (field, rest) = line.split_once(',').map_or((line, None), |(field, rest)| (field, Some(rest)));
+                let (field, rest) = line
+                    .split_once(',')
+                    .map_or((line, None), |(field, rest)| (field, Some(rest)));
                 if field.contains('"') {
                     return self.fail("a quote stands inside a field that does not begin with one");
                 }
@@ -123,7 +128,10 @@ mod tests {
         check(" a , b \n", &[&[" a ", " b "]]);
         check("\"\"", &[&[""]]);
         for wrong in ["a\"b", "\"a\"b", "\"a", "\"a\n"] {
-            assert!(Records::new(wrong).next().is_some_and(|record| record.is_err()), "{wrong:?}");
+            assert!(
+                Records::new(wrong).next().is_some_and(|record| record.is_err()),
+                "{wrong:?}"
+            );
         }
     }
 }

@@ -21,7 +21,10 @@ pub(super) struct BadPattern;
 pub(super) fn matches(caps: &dyn Caps, pattern: &str) -> Result<Vec<String>, BadPattern> {
     let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
     let start = if pattern.starts_with('/') { "/" } else { "" };
-    let mut search = Search { caps, found: Vec::new() };
+    let mut search = Search {
+        caps,
+        found: Vec::new(),
+    };
     search.descend(start, &parts, 0)?;
     Ok(search.found)
 }
@@ -33,8 +36,13 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn descend(&mut self, folder: &str, parts: &[&str], depth: usize) -> Result<(), BadPattern> {
-        let plain = parts.iter().take_while(|part| !part.contains(['*', '?', '[', '{', '\\'])).count();
-        let folder = parts[..plain].iter().fold(folder.to_owned(), |folder, part| path::join(&folder, part));
+        let plain = parts
+            .iter()
+            .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']))
+            .count();
+        let folder = parts[..plain]
+            .iter()
+            .fold(folder.to_owned(), |folder, part| path::join(&folder, part));
         let Some((part, rest)) = parts[plain..].split_first() else {
             if self.caps.file_kind(&folder).is_ok() {
                 self.found.push(folder);
@@ -89,7 +97,10 @@ enum Piece {
     Char(char),
     Any,
     Star,
-    Class { negated: bool, ranges: Vec<(char, char)> },
+    Class {
+        negated: bool,
+        ranges: Vec<(char, char)>,
+    },
 }
 
 impl Part {
@@ -117,7 +128,10 @@ impl Part {
                     let mut longer = Vec::new();
                     for alternative in split(alternatives) {
                         let Part(middle) = Part::parse(alternative)?;
-                        for (start, middle) in options.iter().flat_map(|start| middle.iter().map(move |m| (start, m))) {
+                        for (start, middle) in options
+                            .iter()
+                            .flat_map(|start| middle.iter().map(move |m| (start, m)))
+                        {
                             longer.push([start.as_slice(), middle].concat());
                         }
                     }
@@ -178,7 +192,11 @@ fn class_of(text: &str) -> Result<Piece, BadPattern> {
     };
     while chars.peek().is_some() {
         let low = bound(&mut chars)?;
-        let high = if chars.next_if_eq(&'-').is_some() { bound(&mut chars)? } else { low };
+        let high = if chars.next_if_eq(&'-').is_some() {
+            bound(&mut chars)?
+        } else {
+            low
+        };
         ranges.push((low, high));
     }
     if ranges.is_empty() && !negated {
@@ -227,7 +245,11 @@ mod tests {
     #[test]
     fn parts_match_names() {
         let check = |pattern: &str, name: &str, want: bool| {
-            assert_eq!(Part::parse(pattern).map(|part| part.matches(name)), Ok(want), "{pattern} {name}");
+            assert_eq!(
+                Part::parse(pattern).map(|part| part.matches(name)),
+                Ok(want),
+                "{pattern} {name}"
+            );
         };
         check("*.txt", "a.txt", true);
         check("*.txt", ".txt", true);

@@ -52,7 +52,10 @@ pub(crate) fn relative(folder: &str, target: &str) -> Option<String> {
         return None;
     }
     let parts = |path: &'_ str| -> Vec<String> {
-        path.split('/').filter(|part| !part.is_empty() && *part != ".").map(str::to_owned).collect()
+        path.split('/')
+            .filter(|part| !part.is_empty() && *part != ".")
+            .map(str::to_owned)
+            .collect()
     };
     let (folder, target) = (parts(folder), parts(target));
     let common = folder.iter().zip(&target).take_while(|(a, b)| a == b).count();
@@ -60,8 +63,16 @@ pub(crate) fn relative(folder: &str, target: &str) -> Option<String> {
     if up.iter().any(|part| part == "..") {
         return None;
     }
-    let steps: Vec<&str> = up.iter().map(|_| "..").chain(target[common..].iter().map(String::as_str)).collect();
-    Some(if steps.is_empty() { ".".to_owned() } else { steps.join("/") })
+    let steps: Vec<&str> = up
+        .iter()
+        .map(|_| "..")
+        .chain(target[common..].iter().map(String::as_str))
+        .collect();
+    Some(if steps.is_empty() {
+        ".".to_owned()
+    } else {
+        steps.join("/")
+    })
 }
 
 #[cfg(test)]
@@ -70,15 +81,34 @@ mod tests {
 
     #[test]
     fn paths_are_those_of_go() {
-        for (path, want) in
-            [("", "."), ("a//b/./c/..", "a/b"), ("/../a", "/a"), ("../../a", "../../a"), ("a/..", "."), ("/", "/")]
-        {
+        for (path, want) in [
+            ("", "."),
+            ("a//b/./c/..", "a/b"),
+            ("/../a", "/a"),
+            ("../../a", "../../a"),
+            ("a/..", "."),
+            ("/", "/"),
+        ] {
             assert_eq!(clean(path), want, "{path:?}");
         }
-        for (path, want) in [("", "."), ("/", "/"), ("//", "/"), ("a/b/", "b"), ("..", ".."), ("a\\b", "a\\b")] {
+        for (path, want) in [
+            ("", "."),
+            ("/", "/"),
+            ("//", "/"),
+            ("a/b/", "b"),
+            ("..", ".."),
+            ("a\\b", "a\\b"),
+        ] {
             assert_eq!(base(path), want, "{path:?}");
         }
-        for (path, want) in [("a/b/", "a/b"), ("a", "."), ("/", "/"), ("//a", "/"), ("a/b", "a"), ("", ".")] {
+        for (path, want) in [
+            ("a/b/", "a/b"),
+            ("a", "."),
+            ("/", "/"),
+            ("//a", "/"),
+            ("a/b", "a"),
+            ("", "."),
+        ] {
             assert_eq!(dir(path), want, "{path:?}");
         }
         for (folder, target, want) in [

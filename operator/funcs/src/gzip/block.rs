@@ -15,15 +15,19 @@ const END: usize = 256;
 const FIRST_LENGTH: usize = 257;
 const LARGEST_STORED: usize = 65535;
 
-const LENGTH_EXTRA: [u8; 29] =
-    [0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0];
-const LENGTH_BASE: [u16; 29] =
-    [3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195, 227, 258];
-const OFFSET_EXTRA: [u8; OFFSETS] =
-    [0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13];
+const LENGTH_EXTRA: [u8; 29] = [
+    0, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 3, 4, 4, 4, 4, 5, 5, 5, 5, 0,
+];
+const LENGTH_BASE: [u16; 29] = [
+    3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 15, 17, 19, 23, 27, 31, 35, 43, 51, 59, 67, 83, 99, 115, 131, 163, 195,
+    227, 258,
+];
+const OFFSET_EXTRA: [u8; OFFSETS] = [
+    0, 0, 0, 0, 1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6, 7, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 13, 13,
+];
 const OFFSET_BASE: [u16; OFFSETS] = [
-    1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073, 4097, 6145,
-    8193, 12289, 16385, 24577,
+    1, 2, 3, 4, 5, 7, 9, 13, 17, 25, 33, 49, 65, 97, 129, 193, 257, 385, 513, 769, 1025, 1537, 2049, 3073,
+    4097, 6145, 8193, 12289, 16385, 24577,
 ];
 /// The order in which the lengths of the length codes are written.
 const ORDER: [usize; 19] = [16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15];
@@ -43,7 +47,11 @@ struct Run {
 
 impl<'a> Writer<'a> {
     pub(super) fn new(out: &'a mut Vec<u8>) -> Self {
-        Self { out, bits: 0, filled: 0 }
+        Self {
+            out,
+            bits: 0,
+            filled: 0,
+        }
     }
 
     fn put(&mut self, bits: u16, count: u8) {
@@ -96,7 +104,11 @@ impl<'a> Writer<'a> {
         };
         let storable = input.filter(|input| input.len() <= LARGEST_STORED);
         // As in Go, extra bits count only where all three forms are compared.
-        let extra = if storable.is_some() { extra_bits(&literals, &offsets) } else { 0 };
+        let extra = if storable.is_some() {
+            extra_bits(&literals, &offsets)
+        } else {
+            0
+        };
         let (fixed_literals, fixed_offsets) = fixed();
         let fixed_size = 3 + size(&fixed_literals, &literals) + size(&fixed_offsets, &offsets) + extra;
         let (literal_codes, offset_codes) = (codes(&literals, 15), codes(&offsets, 15));
@@ -108,8 +120,12 @@ impl<'a> Writer<'a> {
         while listed > 4 && counts[ORDER[listed - 1]] == 0 {
             listed -= 1;
         }
-        let header = 17 + 3 * listed + size(&run_codes, &counts)
-            + 2 * counts[16] as usize + 3 * counts[17] as usize + 7 * counts[18] as usize;
+        let header = 17
+            + 3 * listed
+            + size(&run_codes, &counts)
+            + 2 * counts[16] as usize
+            + 3 * counts[17] as usize
+            + 7 * counts[18] as usize;
         let dynamic_size = header + size(&literal_codes, &literals) + size(&offset_codes, &offsets) + extra;
         if let Some(input) = storable
             && (input.len() + 5) * 8 < fixed_size.min(dynamic_size)
@@ -163,16 +179,27 @@ fn index_of(bases: &[u16], value: u16) -> usize {
 }
 
 fn used(counts: &[u32]) -> usize {
-    counts.iter().rposition(|count| *count > 0).map_or(0, |last| last + 1)
+    counts
+        .iter()
+        .rposition(|count| *count > 0)
+        .map_or(0, |last| last + 1)
 }
 
 fn size(codes: &[Code], counts: &[u32]) -> usize {
-    codes.iter().zip(counts).map(|(code, count)| usize::from(code.length) * *count as usize).sum()
+    codes
+        .iter()
+        .zip(counts)
+        .map(|(code, count)| usize::from(code.length) * *count as usize)
+        .sum()
 }
 
 fn extra_bits(literals: &[u32], offsets: &[u32]) -> usize {
     let bits = |extra: &[u8], counts: &[u32]| -> usize {
-        extra.iter().zip(counts).map(|(extra, count)| usize::from(*extra) * *count as usize).sum()
+        extra
+            .iter()
+            .zip(counts)
+            .map(|(extra, count)| usize::from(*extra) * *count as usize)
+            .sum()
     };
     bits(&LENGTH_EXTRA, &literals[FIRST_LENGTH..]) + bits(&OFFSET_EXTRA, offsets)
 }
@@ -203,23 +230,38 @@ fn runs(literals: &[Code], offsets: &[Code]) -> Vec<Run> {
         if length == 0 {
             while count >= 11 {
                 let part = count.min(138);
-                runs.push(Run { symbol: 18, extra: (part - 11) as u8 });
+                runs.push(Run {
+                    symbol: 18,
+                    extra: (part - 11) as u8,
+                });
                 count -= part;
             }
             if count >= 3 {
-                runs.push(Run { symbol: 17, extra: (count - 3) as u8 });
+                runs.push(Run {
+                    symbol: 17,
+                    extra: (count - 3) as u8,
+                });
                 count = 0;
             }
         } else {
-            runs.push(Run { symbol: length, extra: 0 });
+            runs.push(Run {
+                symbol: length,
+                extra: 0,
+            });
             count -= 1;
             while count >= 3 {
                 let part = count.min(6);
-                runs.push(Run { symbol: 16, extra: (part - 3) as u8 });
+                runs.push(Run {
+                    symbol: 16,
+                    extra: (part - 3) as u8,
+                });
                 count -= part;
             }
         }
-        runs.extend((0..count).map(|_| Run { symbol: length, extra: 0 }));
+        runs.extend((0..count).map(|_| Run {
+            symbol: length,
+            extra: 0,
+        }));
     }
     runs
 }

@@ -12,11 +12,18 @@ pub(super) struct Code {
 /// Codes for symbols that occur so often, none longer than `limit` bits.
 pub(super) fn codes(counts: &[u32], limit: usize) -> Vec<Code> {
     let mut codes = vec![Code::default(); counts.len()];
-    let mut used: Vec<(u32, usize)> =
-        counts.iter().enumerate().filter(|(_, count)| **count > 0).map(|(symbol, count)| (*count, symbol)).collect();
+    let mut used: Vec<(u32, usize)> = counts
+        .iter()
+        .enumerate()
+        .filter(|(_, count)| **count > 0)
+        .map(|(symbol, count)| (*count, symbol))
+        .collect();
     if used.len() <= 2 {
         for (bits, (_, symbol)) in used.iter().enumerate() {
-            codes[*symbol] = Code { bits: bits as u16, length: 1 };
+            codes[*symbol] = Code {
+                bits: bits as u16,
+                length: 1,
+            };
         }
         return codes;
     }
@@ -31,7 +38,10 @@ pub(super) fn codes(counts: &[u32], limit: usize) -> Vec<Code> {
         chunk.sort_unstable_by_key(|(_, symbol)| *symbol);
         for (_, symbol) in chunk.iter() {
             let length = length as u8;
-            codes[*symbol] = Code { bits: next.reverse_bits() >> (16 - u32::from(length)), length };
+            codes[*symbol] = Code {
+                bits: next.reverse_bits() >> (16 - u32::from(length)),
+                length,
+            };
             next += 1;
         }
         rest = before;
@@ -56,7 +66,12 @@ fn lengths(counts: &[u32], limit: usize) -> Vec<usize> {
     let symbols = counts.len();
     let limit = limit.min(symbols - 1);
     let count = |index: usize| counts.get(index).copied().unwrap_or(NEVER);
-    let start = Row { last: count(1), next_leaf: count(2), next_pair: count(0) + count(1), needed: 0 };
+    let start = Row {
+        last: count(1),
+        next_leaf: count(2),
+        next_pair: count(0) + count(1),
+        needed: 0,
+    };
     let mut rows = vec![start; limit + 2];
     rows[1].next_pair = NEVER;
     rows[limit].needed = 2 * symbols - 4;
@@ -98,7 +113,9 @@ fn lengths(counts: &[u32], limit: usize) -> Vec<usize> {
         }
     }
     let top = &leaves[limit];
-    std::iter::once(0).chain((1..=limit).rev().map(|row| top[row] - top[row - 1])).collect()
+    std::iter::once(0)
+        .chain((1..=limit).rev().map(|row| top[row] - top[row - 1]))
+        .collect()
 }
 
 #[cfg(test)]

@@ -15,15 +15,23 @@ pub(super) struct Translated {
 
 /// Translates; the error is a clause for people.
 pub(super) fn translate(source: &str) -> Result<Translated, String> {
-    let mut translator =
-        Translator { rest: source, out: String::with_capacity(source.len() * 2), groups: Vec::new(), open: 0, last: Last::Nothing };
+    let mut translator = Translator {
+        rest: source,
+        out: String::with_capacity(source.len() * 2),
+        groups: Vec::new(),
+        open: 0,
+        last: Last::Nothing,
+    };
     while let Some(c) = translator.next() {
         translator.item(c)?;
     }
     if translator.open > 0 {
         return Err("a parenthesis is not closed".to_owned());
     }
-    Ok(Translated { pattern: translator.out, groups: translator.groups })
+    Ok(Translated {
+        pattern: translator.out,
+        groups: translator.groups,
+    })
 }
 
 /// What a repetition operator would apply to.
@@ -67,7 +75,10 @@ impl<'a> Translator<'a> {
                 last = Last::Nothing;
             }
             ')' => {
-                self.open = self.open.checked_sub(1).ok_or("a closing parenthesis has no opening one")?;
+                self.open = self
+                    .open
+                    .checked_sub(1)
+                    .ok_or("a closing parenthesis has no opening one")?;
                 self.out.push(c);
             }
             '|' => {
@@ -112,8 +123,14 @@ impl<'a> Translator<'a> {
 
     fn repetition(&mut self, operator: &str) -> Result<(), String> {
         match self.last {
-            Last::Nothing => return Err(format!("nothing stands before the repetition operator {operator}")),
-            Last::Repetition => return Err(format!("the repetition operator {operator} follows another one")),
+            Last::Nothing => {
+                return Err(format!(
+                    "nothing stands before the repetition operator {operator}"
+                ));
+            }
+            Last::Repetition => {
+                return Err(format!("the repetition operator {operator} follows another one"));
+            }
             Last::Item => {}
         }
         self.out.push_str(operator);
@@ -125,14 +142,18 @@ impl<'a> Translator<'a> {
 
     /// `{n}`, `{n,}` or `{n,m}` after the brace; anything else makes the brace a literal.
     fn counts(&mut self) -> Result<Option<String>, String> {
-        let Some((inner, after)) = self.rest.split_once('}') else { return Ok(None) };
+        let Some((inner, after)) = self.rest.split_once('}') else {
+            return Ok(None);
+        };
         let (least, most) = match inner.split_once(',') {
             Some((least, "")) => (least, None),
             Some((least, most)) => (least, Some(most)),
             None => (inner, Some(inner)),
         };
         let plain = |text: &str| {
-            !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit()) && (text.len() == 1 || !text.starts_with('0'))
+            !text.is_empty()
+                && text.bytes().all(|b| b.is_ascii_digit())
+                && (text.len() == 1 || !text.starts_with('0'))
         };
         if !plain(least) || !most.is_none_or(plain) {
             return Ok(None);
@@ -238,7 +259,10 @@ impl<'a> Translator<'a> {
 
     fn unicode_class(&mut self, mut negated: bool) -> Result<String, String> {
         let name = if self.eat("{") {
-            let (name, after) = self.rest.split_once('}').ok_or("a character class is not closed")?;
+            let (name, after) = self
+                .rest
+                .split_once('}')
+                .ok_or("a character class is not closed")?;
             self.rest = after;
             name.to_owned()
         } else {
@@ -251,7 +275,10 @@ impl<'a> Translator<'a> {
             }
             None => name,
         };
-        if !name.bytes().all(|b| b.is_ascii_alphanumeric() || b"_- ".contains(&b)) {
+        if !name
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b"_- ".contains(&b))
+        {
             return Err(format!("there is no character class {name:?}"));
         }
         let p = if negated { 'P' } else { 'p' };
@@ -281,13 +308,20 @@ impl<'a> Translator<'a> {
                 };
                 self.rest = after;
                 // A sign would be taken by the number parser.
-                let code = if digits.starts_with('+') { None } else { u32::from_str_radix(digits, 16).ok() };
-                code.and_then(char::from_u32).ok_or("a hexadecimal escape is not valid")?
+                let code = if digits.starts_with('+') {
+                    None
+                } else {
+                    u32::from_str_radix(digits, 16).ok()
+                };
+                code.and_then(char::from_u32)
+                    .ok_or("a hexadecimal escape is not valid")?
             }
             '0'..='7' if c == '0' || self.rest.starts_with(octal) => {
                 let mut code = u32::from(c) - u32::from('0');
                 for _ in 0..2 {
-                    let Some(digit) = self.rest.chars().next().and_then(|c| c.to_digit(8)) else { break };
+                    let Some(digit) = self.rest.chars().next().and_then(|c| c.to_digit(8)) else {
+                        break;
+                    };
                     code = code * 8 + digit;
                     self.next();
                 }
@@ -347,11 +381,13 @@ impl<'a> Translator<'a> {
 
     /// `[:alpha:]` and the like; false if the bracket is a literal after all.
     fn posix_class(&mut self) -> Result<bool, String> {
-        let Some((inner, after)) = self.rest[2..].split_once(":]") else { return Ok(false) };
+        let Some((inner, after)) = self.rest[2..].split_once(":]") else {
+            return Ok(false);
+        };
         let name = inner.strip_prefix('^').unwrap_or(inner);
         let known = [
-            "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct", "space", "upper", "word",
-            "xdigit",
+            "alnum", "alpha", "ascii", "blank", "cntrl", "digit", "graph", "lower", "print", "punct",
+            "space", "upper", "word", "xdigit",
         ];
         if !known.contains(&name) {
             return Err(format!("there is no character class [:{inner}:]"));

@@ -25,10 +25,16 @@ pub(super) fn parse(text: &str) -> Option<i64> {
         if whole.is_empty() && fraction.is_empty() {
             return None;
         }
-        let end = after.find(|c: char| c == '.' || c.is_ascii_digit()).unwrap_or(after.len());
+        let end = after
+            .find(|c: char| c == '.' || c.is_ascii_digit())
+            .unwrap_or(after.len());
         let (unit, after) = after.split_at(end);
         let unit = nanoseconds(unit)?;
-        let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok().filter(|whole| *whole <= 1 << 63)? };
+        let whole: u64 = if whole.is_empty() {
+            0
+        } else {
+            whole.parse().ok().filter(|whole| *whole <= 1 << 63)?
+        };
         let mut value = whole.checked_mul(unit).filter(|value| *value <= 1 << 63)?;
         value += fraction_of(fraction, unit);
         total = total.checked_add(value).filter(|total| *total <= 1 << 63)?;
@@ -45,7 +51,12 @@ pub(super) fn parse(text: &str) -> Option<i64> {
 fn fraction_of(digits: &str, unit: u64) -> u64 {
     let (mut value, mut scale) = (0_u64, 1.0_f64);
     for digit in digits.bytes() {
-        let Some(next) = value.checked_mul(10).and_then(|next| next.checked_add(u64::from(digit - b'0'))) else { break };
+        let Some(next) = value
+            .checked_mul(10)
+            .and_then(|next| next.checked_add(u64::from(digit - b'0')))
+        else {
+            break;
+        };
         if next > i64::MAX as u64 {
             break;
         }
@@ -81,7 +92,17 @@ mod tests {
         check("1.s", Some(1_000_000_000));
         check("9223372036854775807ns", Some(i64::MAX));
         check("-9223372036854775808ns", Some(i64::MIN));
-        for wrong in ["", "-", "1", "1x", ".s", "1h ", "9223372036854775808ns", "2562048h", "1d"] {
+        for wrong in [
+            "",
+            "-",
+            "1",
+            "1x",
+            ".s",
+            "1h ",
+            "9223372036854775808ns",
+            "2562048h",
+            "1d",
+        ] {
             check(wrong, None);
         }
     }

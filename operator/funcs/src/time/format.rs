@@ -3,10 +3,28 @@
 use super::rfc3339::{Civil, Time};
 
 const MONTHS: [&str; 12] = [
-    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "January",
+    "February",
+    "March",
+    "April",
+    "May",
+    "June",
+    "July",
+    "August",
+    "September",
+    "October",
+    "November",
     "December",
 ];
-const DAYS: [&str; 7] = ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
+const DAYS: [&str; 7] = [
+    "Sunday",
+    "Monday",
+    "Tuesday",
+    "Wednesday",
+    "Thursday",
+    "Friday",
+    "Saturday",
+];
 
 /// The time as the layout says; the error is a clause for people.
 pub(super) fn format(layout: &str, time: &Time) -> Result<String, String> {
@@ -19,7 +37,9 @@ pub(super) fn format(layout: &str, time: &Time) -> Result<String, String> {
         } else if first.is_ascii_alphabetic() {
             let count = rest.chars().take_while(|c| *c == first).count();
             let (verb, after) = rest.split_at(count);
-            out.push_str(&part(verb, time, &civil).ok_or_else(|| format!("the format has no verb {verb:?}"))?);
+            out.push_str(
+                &part(verb, time, &civil).ok_or_else(|| format!("the format has no verb {verb:?}"))?,
+            );
             rest = after;
         } else {
             out.push(first);
@@ -50,7 +70,9 @@ fn quoted<'a>(text: &'a str, out: &mut String) -> Option<&'a str> {
 }
 
 fn part(verb: &str, time: &Time, civil: &Civil) -> Option<String> {
-    let month = usize::try_from(civil.month - 1).ok().and_then(|at| MONTHS.get(at))?;
+    let month = usize::try_from(civil.month - 1)
+        .ok()
+        .and_then(|at| MONTHS.get(at))?;
     let day = usize::try_from(civil.weekday).ok().and_then(|at| DAYS.get(at))?;
     let hour = if civil.hour % 12 == 0 { 12 } else { civil.hour % 12 };
     let half = if civil.hour < 12 { "am" } else { "pm" };

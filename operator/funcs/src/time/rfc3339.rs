@@ -39,15 +39,21 @@ pub(crate) struct Civil {
 impl Time {
     /// Reads RFC 3339; the error is a clause for people.
     pub(crate) fn parse(text: &str, strictness: Strictness) -> Result<Self, String> {
-        Reader { rest: text.as_bytes() }.time(strictness).ok_or_else(|| {
-            "the time is not valid RFC 3339, such as 2006-01-02T15:04:05Z".to_owned()
-        })
+        Reader {
+            rest: text.as_bytes(),
+        }
+        .time(strictness)
+        .ok_or_else(|| "the time is not valid RFC 3339, such as 2006-01-02T15:04:05Z".to_owned())
     }
 
     pub(crate) fn of(civil: [i64; 6], nanoseconds: i64, offset: i64) -> Self {
         let [year, month, day, hour, minute, second] = civil;
         let seconds = days(year, month, day) * DAY + hour * 3600 + minute * 60 + second - offset;
-        Self { seconds, nanoseconds, offset }
+        Self {
+            seconds,
+            nanoseconds,
+            offset,
+        }
     }
 
     /// What is compared: seconds and nanoseconds in UTC.
@@ -84,8 +90,21 @@ impl Time {
 /// RFC 3339 in whole seconds.
 impl fmt::Display for Time {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Civil { year, month, day, hour, minute, second, weekday: _ } = self.civil();
-        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}")?;
+        let Civil {
+            year,
+            month,
+            day,
+            hour,
+            minute,
+            second,
+            weekday: _,
+        } = self.civil();
+        let sign = if year < 0 { "-" } else { "" };
+        write!(
+            f,
+            "{sign}{:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}",
+            year.abs()
+        )?;
         if self.offset == 0 {
             return f.write_str("Z");
         }
@@ -139,7 +158,9 @@ impl Reader<'_> {
         self.byte(b'-')?;
         let month = self.number(2, 2).filter(|month| (1..=12).contains(month))?;
         self.byte(b'-')?;
-        let day = self.number(2, 2).filter(|day| (1..=days_in(year, month)).contains(day))?;
+        let day = self
+            .number(2, 2)
+            .filter(|day| (1..=days_in(year, month)).contains(day))?;
         self.byte(b'T')?;
         let hour_digits = if strictness == Strictness::Exact { 2 } else { 1 };
         let hour = self.number(hour_digits, 2).filter(|hour| *hour <= 23)?;
@@ -148,9 +169,15 @@ impl Reader<'_> {
         self.byte(b':')?;
         let second = self.number(2, 2).filter(|second| *second <= 59)?;
         let nanoseconds = self.fraction(strictness == Strictness::AsGo)?;
-        let (hours, minutes) = if strictness == Strictness::Exact { (23, 59) } else { (24, 60) };
+        let (hours, minutes) = if strictness == Strictness::Exact {
+            (23, 59)
+        } else {
+            (24, 60)
+        };
         let offset = self.offset(hours, minutes)?;
-        self.rest.is_empty().then(|| Time::of([year, month, day, hour, minute, second], nanoseconds, offset))
+        self.rest
+            .is_empty()
+            .then(|| Time::of([year, month, day, hour, minute, second], nanoseconds, offset))
     }
 
     pub(crate) fn byte(&mut self, wanted: u8) -> Option<()> {
@@ -160,10 +187,19 @@ impl Reader<'_> {
 
     /// A number of at least and at most so many digits.
     pub(crate) fn number(&mut self, least: usize, most: usize) -> Option<i64> {
-        let count = self.rest.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
+        let count = self
+            .rest
+            .iter()
+            .take(most)
+            .take_while(|byte| byte.is_ascii_digit())
+            .count();
         let (digits, rest) = self.rest.split_at(count);
         self.rest = rest;
-        (count >= least).then(|| digits.iter().fold(0, |number, digit| number * 10 + i64::from(digit - b'0')))
+        (count >= least).then(|| {
+            digits
+                .iter()
+                .fold(0, |number, digit| number * 10 + i64::from(digit - b'0'))
+        })
     }
 
     /// The nanoseconds of a fraction, if there is one: a point and digits, of which nine count.
@@ -178,7 +214,10 @@ impl Reader<'_> {
             return None;
         }
         self.rest = &rest[count..];
-        let digits = rest[..count].iter().map(|digit| i64::from(digit - b'0')).chain(std::iter::repeat(0));
+        let digits = rest[..count]
+            .iter()
+            .map(|digit| i64::from(digit - b'0'))
+            .chain(std::iter::repeat(0));
         Some(digits.take(9).fold(0, |number, digit| number * 10 + digit))
     }
 
@@ -207,10 +246,18 @@ mod tests {
     #[test]
     fn times_come_back() {
         let check = |text: &str, shown: &str| {
-            assert_eq!(Time::parse(text, Strictness::Exact).map(|time| time.to_string()).as_deref(), Ok(shown));
+            assert_eq!(
+                Time::parse(text, Strictness::Exact)
+                    .map(|time| time.to_string())
+                    .as_deref(),
+                Ok(shown)
+            );
         };
         check("2018-01-02T23:12:01Z", "2018-01-02T23:12:01Z");
-        check("2000-02-29T00:00:00.123456789012+05:30", "2000-02-29T00:00:00+05:30");
+        check(
+            "2000-02-29T00:00:00.123456789012+05:30",
+            "2000-02-29T00:00:00+05:30",
+        );
         check("0001-01-01T00:00:00-00:00", "0001-01-01T00:00:00Z");
         check("9999-12-31T23:59:59-23:59", "9999-12-31T23:59:59-23:59");
     }

@@ -17,10 +17,22 @@ const MOST_VALUES: usize = 4_000_000;
 
 /// Reads a document; the error is a clause for people.
 pub(super) fn decode(text: &str) -> Result<Value, String> {
-    if text.lines().take_while(|line| line.starts_with(['%', '#']) || line.trim().is_empty()).any(is_other_version) {
+    if text
+        .lines()
+        .take_while(|line| line.starts_with(['%', '#']) || line.trim().is_empty())
+        .any(is_other_version)
+    {
         return Err("the document is of a YAML version other than 1.1".to_owned());
     }
-    let mut decoder = Decoder { parser: Parser::new_from_str(text), anchors: HashMap::new(), values: 0 };
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !text.chars().all(is_allowed) {
+        return Err("the document has control characters".to_owned());
+    }
+    let mut decoder = Decoder {
+        parser: Parser::new_from_str(text),
+        anchors: HashMap::new(),
+        values: 0,
+    };
     match (decoder.next()?, decoder.next()?) {
         (Event::StreamStart, Event::DocumentStart(_)) => {}
         _ => return Err("there is no document".to_owned()),
@@ -33,8 +45,15 @@ pub(super) fn decode(text: &str) -> Result<Value, String> {
     }
 }
 
+fn is_allowed(c: char) -> bool {
+    let range =
+        matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..);
+    range && c != '\u{feff}'
+}
+
 fn is_other_version(line: &str) -> bool {
-    line.strip_prefix("%YAML").is_some_and(|version| version.trim() != "1.1")
+    line.strip_prefix("%YAML")
+        .is_some_and(|version| version.trim() != "1.1")
 }
 
 struct Decoder<'a> {
@@ -50,7 +69,12 @@ impl<'a> Decoder<'a> {
             Some(Ok((event, _))) => Ok(event),
             Some(Err(error)) => {
                 let mark = error.marker();
-                Err(format!("line {}, column {}: {}", mark.line(), mark.col() + 1, error.info()))
+                Err(format!(
+                    "line {}, column {}: {}",
+                    mark.line(),
+                    mark.col() + 1,
+                    error.info()
+                ))
             }
             None => Err("the document ends too early".to_owned()),
         }
@@ -58,7 +82,11 @@ impl<'a> Decoder<'a> {
 
     fn count(&mut self, values: usize) -> Result<usize, String> {
         self.values = self.values.saturating_add(values);
-        if self.values > MOST_VALUES { Err("the document holds too many values".to_owned()) } else { Ok(values) }
+        if self.values > MOST_VALUES {
+            Err("the document holds too many values".to_owned())
+        } else {
+            Ok(values)
+        }
     }
 
     /// The value that begins with this event, and how many values it holds.
@@ -134,7 +162,9 @@ impl<'a> Decoder<'a> {
             size += inside;
             match key {
                 Scalar::Merge => {
-                    let merged = value.as_entries().ok_or("only a mapping can be merged into a mapping")?;
+                    let merged = value
+                        .as_entries()
+                        .ok_or("only a mapping can be merged into a mapping")?;
                     entries.extend(merged.iter().map(|(key, value)| (key.clone(), value.clone())));
                 }
                 Scalar::Value(key) => {
@@ -166,7 +196,9 @@ fn short(tag: &Tag) -> String {
 
 fn check_tag(tag: Option<&Tag>, wanted: &str) -> Result<(), String> {
     match tag.map(|tag| short(tag)) {
-        Some(tag) if tag != wanted && tag != "!" => Err("the tag of a collection is not supported".to_owned()),
+        Some(tag) if tag != wanted && tag != "!" => {
+            Err("the tag of a collection is not supported".to_owned())
+        }
         _ => Ok(()),
     }
 }
@@ -181,7 +213,10 @@ mod tests {
 
     #[test]
     fn documents() {
-        check("a: &x {k: v}\nb:\n  <<: *x\n  z: [1, ~]", r#"{"a": {"k": "v"}, "b": {"k": "v", "z": [1, null(any)]}}"#);
+        check(
+            "a: &x {k: v}\nb:\n  <<: *x\n  z: [1, ~]",
+            r#"{"a": {"k": "v"}, "b": {"k": "v", "z": [1, null(any)]}}"#,
+        );
         check("a: 1\na: 2", r#"{"a": 2}"#);
         check("--- 'x'\n...\n", r#""x""#);
         check("? a\n: |\n  b\n", r#"{"a": "b\n"}"#);
@@ -192,8 +227,22 @@ mod tests {
     #[test]
     fn refuses() {
         for text in [
-            "", "# only", "a: *nope", "&a [*a]", "--- a\n--- b", "%YAML 1.2\n---\na: 1", "null: x", "[1]: x", "!custom x",
-            "!!set {a, b}", "a: b: c", "[a", "a:\n\tb: 1", "<<: [a]", ".nan", "@x",
+            "",
+            "# only",
+            "a: *nope",
+            "&a [*a]",
+            "--- a\n--- b",
+            "%YAML 1.2\n---\na: 1",
+            "null: x",
+            "[1]: x",
+            "!custom x",
+            "!!set {a, b}",
+            "a: b: c",
+            "[a",
+            "a:\n\tb: 1",
+            "<<: [a]",
+            ".nan",
+            "@x",
         ] {
             assert!(decode(text).is_err(), "{text:?}");
         }

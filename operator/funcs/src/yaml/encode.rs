@@ -13,7 +13,14 @@ const LONGEST_KEY: usize = 128;
 
 /// The document; the value is wholly known.
 pub(super) fn encode(value: &Value) -> String {
-    let mut emitter = Emitter { out: String::new(), column: 0, indent: None, space: true, indented: true, open: false };
+    let mut emitter = Emitter {
+        out: String::new(),
+        column: 0,
+        indent: None,
+        space: true,
+        indented: true,
+        open: false,
+    };
     emitter.node(value, Place::Root);
     emitter.line();
     if emitter.open {
@@ -304,11 +311,17 @@ mod tests {
     fn collections() {
         let text = |text: &str| Value::string(text);
         check(
-            Value::object([("a", Value::tuple(vec![Value::number(1), Value::tuple(vec![])])), ("b", text("\n x"))]),
+            Value::object([
+                ("a", Value::tuple(vec![Value::number(1), Value::tuple(vec![])])),
+                ("b", text("\n x")),
+            ]),
             "\"a\":\n- 1\n- []\n\"b\": |2-\n\n   x\n",
         );
         check(
-            Value::tuple(vec![Value::tuple(vec![text("x"), text("y")]), Value::object([("k", text("l1\n\nl3\n\n"))])]),
+            Value::tuple(vec![
+                Value::tuple(vec![text("x"), text("y")]),
+                Value::object([("k", text("l1\n\nl3\n\n"))]),
+            ]),
             "- - \"x\"\n  - \"y\"\n- \"k\": |+\n    l1\n\n    l3\n\n",
         );
     }
@@ -316,10 +329,19 @@ mod tests {
     #[test]
     fn long_lines_fold_and_long_keys_stand_alone() {
         let (long, short) = ("a".repeat(82), "b".repeat(30));
-        check(Value::string(format!("{long} {short}")), &format!("\"{long}\n  {short}\"\n"));
-        check(Value::string(format!("{long}  {short}")), &format!("\"{long}\n  \\ {short}\"\n"));
         check(
-            Value::object([("no newline\nend", Value::tuple(vec![Value::string("no newline\nend")]))]),
+            Value::string(format!("{long} {short}")),
+            &format!("\"{long}\n  {short}\"\n"),
+        );
+        check(
+            Value::string(format!("{long}  {short}")),
+            &format!("\"{long}\n  \\ {short}\"\n"),
+        );
+        check(
+            Value::object([(
+                "no newline\nend",
+                Value::tuple(vec![Value::string("no newline\nend")]),
+            )]),
             "? |-\n  no newline\n  end\n: - |-\n    no newline\n    end\n",
         );
     }

@@ -16,7 +16,15 @@ pub(super) enum Scalar {
 
 /// Resolves a scalar with a tag such as `!!str`, or without one; the error is a clause for people.
 pub(super) fn resolve(tag: Option<&str>, text: &str, style: ScalarStyle) -> Result<Scalar, String> {
-    let known = ["!!str", "!!bool", "!!int", "!!float", "!!null", "!!timestamp", "!!binary"];
+    let known = [
+        "!!str",
+        "!!bool",
+        "!!int",
+        "!!float",
+        "!!null",
+        "!!timestamp",
+        "!!binary",
+    ];
     if tag.is_some_and(|tag| !known.contains(&tag)) {
         return Err("a tag is not supported".to_owned());
     }
@@ -67,7 +75,9 @@ pub(super) fn resolve(tag: Option<&str>, text: &str, style: ScalarStyle) -> Resu
             Value::string(text)
         }
         Some("!!null") => Value::null(Type::Dynamic),
-        Some("!!bool") => named(text).filter(|value| value.as_bool().is_some()).ok_or_else(|| wrong("!!bool"))?,
+        Some("!!bool") => named(text)
+            .filter(|value| value.as_bool().is_some())
+            .ok_or_else(|| wrong("!!bool"))?,
         Some("!!timestamp") => {
             Value::string(timestamp(text).ok_or_else(|| wrong("!!timestamp"))?.to_string())
         }
@@ -78,8 +88,12 @@ pub(super) fn resolve(tag: Option<&str>, text: &str, style: ScalarStyle) -> Resu
 /// Words that are no strings.
 fn named(text: &str) -> Option<Value> {
     Some(match text {
-        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => Value::bool(true),
-        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => Value::bool(false),
+        "y" | "Y" | "yes" | "Yes" | "YES" | "true" | "True" | "TRUE" | "on" | "On" | "ON" => {
+            Value::bool(true)
+        }
+        "n" | "N" | "no" | "No" | "NO" | "false" | "False" | "FALSE" | "off" | "Off" | "OFF" => {
+            Value::bool(false)
+        }
         "" | "~" | "null" | "Null" | "NULL" => Value::null(Type::Dynamic),
         ".inf" | ".Inf" | ".INF" | "+.inf" | "+.Inf" | "+.INF" => Value::number(Number::infinity(false)),
         "-.inf" | "-.Inf" | "-.INF" => Value::number(Number::infinity(true)),
@@ -95,8 +109,12 @@ fn unsigned(text: &str) -> &str {
 fn is_integer(text: &str) -> bool {
     let all = |text: &str, is: fn(u8) -> bool| !text.is_empty() && text.bytes().all(is);
     all(unsigned(text), |byte| byte.is_ascii_digit())
-        || text.strip_prefix("0o").is_some_and(|rest| all(rest, |byte| (b'0'..=b'7').contains(&byte)))
-        || text.strip_prefix("0x").is_some_and(|rest| all(rest, |byte| byte.is_ascii_hexdigit()))
+        || text
+            .strip_prefix("0o")
+            .is_some_and(|rest| all(rest, |byte| (b'0'..=b'7').contains(&byte)))
+        || text
+            .strip_prefix("0x")
+            .is_some_and(|rest| all(rest, |byte| byte.is_ascii_hexdigit()))
 }
 
 /// `1.`, `.5`, `1.5e-3` and the like, with a sign.
@@ -140,7 +158,11 @@ fn number(text: &str) -> Option<Number> {
         return None;
     }
     let magnitude = i128::from(u64::from_str_radix(digits, radix).ok()?);
-    let value = if plain.starts_with('-') { -magnitude } else { magnitude };
+    let value = if plain.starts_with('-') {
+        -magnitude
+    } else {
+        magnitude
+    };
     match (i64::try_from(value), u64::try_from(value)) {
         (Ok(small), _) => Some(Number::from(small)),
         (_, Ok(large)) => Some(Number::from(large)),
@@ -150,12 +172,16 @@ fn number(text: &str) -> Option<Number> {
 
 /// `2001-1-2`, `2001-1-2 3:4:5` and `2001-1-2T3:4:5Z`, fractions and offsets included.
 fn timestamp(text: &str) -> Option<Time> {
-    let mut reader = Reader { rest: text.as_bytes() };
+    let mut reader = Reader {
+        rest: text.as_bytes(),
+    };
     let year = reader.number(4, 4)?;
     reader.byte(b'-')?;
     let month = reader.number(1, 2).filter(|month| (1..=12).contains(month))?;
     reader.byte(b'-')?;
-    let day = reader.number(1, 2).filter(|day| (1..=days_in(year, month)).contains(day))?;
+    let day = reader
+        .number(1, 2)
+        .filter(|day| (1..=days_in(year, month)).contains(day))?;
     let Some((separator, rest)) = reader.rest.split_first() else {
         return Some(Time::of([year, month, day, 0, 0, 0], 0, 0));
     };
@@ -171,7 +197,10 @@ fn timestamp(text: &str) -> Option<Time> {
         b' ' => 0,
         _ => return None,
     };
-    reader.rest.is_empty().then(|| Time::of([year, month, day, hour, minute, second], nanoseconds, offset))
+    reader
+        .rest
+        .is_empty()
+        .then(|| Time::of([year, month, day, hour, minute, second], nanoseconds, offset))
 }
 
 #[cfg(test)]
