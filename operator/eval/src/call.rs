@@ -29,7 +29,7 @@ impl Eval<'_> {
         }
         let mut faults = Diags::new();
         let name = &*call.name.name;
-        let result = if let Some(builtin) = ashlar_funcs::find(name) {
+        let result = if let Some(builtin) = ashlar_funcs::find(name).filter(|builtin| self.offers(builtin)) {
             if matches!(builtin.code, Code::Form) {
                 self.form(builtin, expr, call, frame, &mut faults)
             } else {
@@ -81,6 +81,16 @@ impl Eval<'_> {
                 );
                 None
             }
+        }
+    }
+
+    /// `type` is only for consoles, and a console plans nothing.
+    fn offers(&self, builtin: &Builtin) -> bool {
+        let console = matches!(&self.root, Root::Module { scope, .. } if scope.is_console());
+        match builtin.name {
+            "type" => console,
+            "plantimestamp" => !console,
+            _ => true,
         }
     }
 
@@ -254,7 +264,9 @@ impl Eval<'_> {
         let name = &*call.name.name;
         let blame = |summary, detail| Diag::error(summary, detail).at(call.name.span).within(expr.span);
         let Some((namespace, function)) = name.rsplit_once("::") else {
-            let known = ashlar_funcs::all().map(|builtin| builtin.name);
+            let known = ashlar_funcs::all()
+                .filter(|builtin| self.offers(builtin))
+                .map(|builtin| builtin.name);
             let detail = format!("There is no function named {name:?}.{}", hint(name, known));
             diags.push(blame("Call to unknown function", detail));
             return None;

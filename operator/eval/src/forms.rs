@@ -65,7 +65,12 @@ impl Eval<'_> {
             "convert" => self.convert_form(&args, frame, diags),
             "templatefile" => self.templatefile(builtin, &args, frame, diags),
             "templatestring" => self.templatestring(builtin, &args, frame, diags),
-            other => Err(call_error(format!("{other} can be used only in the console")).into()),
+            // `type` alone is answered by the console itself; its result is no value that others could use.
+            other => {
+                let detail = format!("{other} can be used only alone, not as a part of an expression.");
+                diags.push(Diag::error("Invalid use of type function", detail).at(expr.span));
+                Err(Failure::Told)
+            }
         };
         match result {
             Ok(value) => Some(value),

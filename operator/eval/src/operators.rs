@@ -70,6 +70,9 @@ impl Eval<'_> {
             Value::unknown(ty)
         } else {
             let result = match op {
+                UnaryOp::Negate if !value.is_known() => {
+                    Ok(ops::refine_not_null(Value::unknown(Type::Number)).with_marks(value.marks()))
+                }
                 UnaryOp::Negate => ops::negate(&value),
                 UnaryOp::Not => ops::not(&value),
             };
@@ -145,7 +148,11 @@ fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
             span,
         };
     }
-    let ((a, a_marks), (b, b_marks)) = (a.unmark(), b.unmark());
+    // Equality looks at everything inside, so it takes over all marks; the others know only primitives.
+    let ((a, a_marks), (b, b_marks)) = match op {
+        BinaryOp::Equal | BinaryOp::NotEqual => (a.unmark_deep(), b.unmark_deep()),
+        _ => (a.unmark(), b.unmark()),
+    };
     let marks = a_marks.union(b_marks);
     if let Some((value, side)) = short_circuit(op, &a, &b, left.diags.has_errors()) {
         let diags = match side {
@@ -218,6 +225,10 @@ fn short_circuit(op: BinaryOp, a: &Value, b: &Value, left_failed: bool) -> Optio
 }
 
 fn compute(op: BinaryOp, a: &Value, b: &Value) -> Result<Value, OpError> {
+    // Arithmetic promises nothing of an unknown result but that it is not null, whatever bounds the operands have.
+    if result_type(op) == Type::Number && !(a.is_known() && b.is_known()) {
+        return Ok(ops::refine_not_null(Value::unknown(Type::Number)));
+    }
     match op {
         BinaryOp::Or => ops::or(a, b),
         BinaryOp::And => ops::and(a, b),

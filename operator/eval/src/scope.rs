@@ -31,6 +31,11 @@ pub trait Scope: Sync {
     /// Files, time and randomness for functions.
     fn caps(&self) -> &dyn Caps;
 
+    /// Is this a console, which has `type` and not `plantimestamp`?
+    fn is_console(&self) -> bool {
+        false
+    }
+
     /// A function of a provider (`provider::NAME::FUNCTION`, name as written).
     fn function(&self, name: &str) -> Option<ForeignFunction> {
         let _ = name;

@@ -9,6 +9,8 @@ use ashlar_funcs::{Caps, CapsError, FileKind};
 pub(crate) struct Files {
     /// Absolute.
     pub(crate) root: PathBuf,
+    /// Is there a clock and randomness, as in a console?
+    pub(crate) live: bool,
 }
 
 impl Files {
@@ -69,7 +71,7 @@ impl Caps for Files {
     }
 
     fn timestamp(&self) -> Option<String> {
-        None
+        self.live.then(|| "2026-01-02T03:04:05Z".to_owned())
     }
 
     fn plan_timestamp(&self) -> Option<String> {
@@ -77,6 +79,6 @@ impl Caps for Files {
     }
 
     fn random(&self) -> Option<[u8; 16]> {
-        None
+        self.live.then_some([7; 16])
     }
 }

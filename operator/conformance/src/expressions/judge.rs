@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
-use ashlar_eval::{Given, Variable, evaluate, evaluate_constant, show};
+use ashlar_eval::{Given, Variable, evaluate, evaluate_constant, evaluate_for_console};
 use ashlar_syntax::{Body, Expr, parse_expression, parse_file};
 use ashlar_value::{Mark, Value};
 use serde_json::{Map, Value as Json, json};
@@ -216,9 +216,9 @@ fn console(base: &Base, case: &Case) -> Outcome {
     let module = Module::new(base, true, BTreeMap::new());
     let mut text = None;
     if !diags.has_errors() {
-        let (value, faults) = evaluate(&expr, &module);
+        let (shown, faults) = evaluate_for_console(&expr, &module);
         diags.extend(faults);
-        text = Some(format!("{}\n", show(&value)));
+        text = Some(format!("{shown}\n"));
     }
     Outcome {
         value: None,
@@ -240,7 +240,7 @@ fn told(base: &Base, case: &Case, outcome: &Outcome) -> Json {
             let mut more: Vec<Json> = Vec::new();
             for diag in rest {
                 let next = error(case, diag, outcome);
-                if !same_place(&next, &out["error"]) && !more.iter().any(|known| same_place(known, &next)) {
+                if !same_fault(&next, &out["error"]) && !more.iter().any(|known| same_fault(known, &next)) {
                     more.push(next);
                 }
             }
@@ -348,8 +348,8 @@ fn same(expected: &Json, got: &Json, partly_unknown: bool) -> bool {
     }
 }
 
-fn same_place(a: &Json, b: &Json) -> bool {
-    ["summary", "span", "in"]
+fn same_fault(a: &Json, b: &Json) -> bool {
+    ["summary", "span", "in", "detail"]
         .iter()
         .all(|part| a.get(*part) == b.get(*part))
 }

@@ -16,7 +16,10 @@ use ashlar_eval::{
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
-use ashlar_value::Value;
+use ashlar_value::{
+    Type, Value,
+    schema::{self, AttributeType},
+};
 use serde_json::Value as Json;
 
 use crate::expressions::{files::Files, shape};
@@ -28,6 +31,8 @@ pub(crate) struct Base {
     /// Type, then name.
     pub(crate) resources: BTreeMap<(Arc<str>, Arc<str>), Value>,
     pub(crate) files: Files,
+    /// That of the one resource type there is, `terraform_data`.
+    pub(crate) schema: schema::Block,
 }
 
 impl Base {
@@ -42,7 +47,8 @@ impl Base {
             vars: BTreeMap::new(),
             locals: BTreeMap::new(),
             resources: BTreeMap::new(),
-            files: Files { root },
+            schema: terraform_data(),
+            files: Files { root, live: false },
         };
         for (name, recorded) in &context {
             let value = shape::read(recorded).with_context(|| name.clone())?;
@@ -55,6 +61,31 @@ impl Base {
             };
         }
         Ok(base)
+    }
+}
+
+fn terraform_data() -> schema::Block {
+    let attribute = |name: &str, ty| {
+        let attribute = schema::Attribute {
+            ty: AttributeType::Plain(ty),
+            required: false,
+            optional: name != "id",
+            computed: matches!(name, "id" | "output"),
+            sensitive: false,
+            write_only: false,
+            deprecated: None,
+        };
+        (Arc::from(name), attribute)
+    };
+    let attributes = [
+        attribute("id", Type::String),
+        attribute("input", Type::Dynamic),
+        attribute("output", Type::Dynamic),
+        attribute("triggers_replace", Type::Dynamic),
+    ];
+    schema::Block {
+        attributes: attributes.into(),
+        ..schema::Block::default()
     }
 }
 
@@ -71,6 +102,7 @@ pub(crate) struct Module<'b> {
     base: &'b Base,
     /// Is this a console session, where resources have no state yet?
     console: bool,
+    files: Files,
     vars: BTreeMap<Arc<str>, Value>,
     locals: Mutex<BTreeMap<Arc<str>, Local>>,
     /// Faults of locals, told once.
@@ -87,6 +119,10 @@ impl<'b> Module<'b> {
         Self {
             base,
             console,
+            files: Files {
+                live: console,
+                ..base.files.clone()
+            },
             vars,
             locals: Mutex::new(locals),
             told: Mutex::new(Diags::new()),
@@ -154,9 +190,9 @@ impl Scope for Module<'_> {
                 if !known(resource.mode) {
                     return undeclared::resource(reference, resource, false).into();
                 }
-                undeclared::instance_key(reference, resource, Repetition::Single)
-                    .into_iter()
-                    .collect()
+                let key = undeclared::instance_key(reference, resource, Repetition::Single);
+                let steps = undeclared::steps(reference.remaining, &self.base.schema);
+                key.into_iter().chain(steps).collect()
             }
             Subject::List { kind, name } => undeclared::list_resource(reference, kind, name).into(),
             Subject::Module { call, .. } => undeclared::module(reference, call, []).into(),
@@ -189,9 +225,11 @@ impl Scope for Module<'_> {
                     .get(&(resource.kind.clone(), resource.name.clone()))
                 {
                     // A console without state knows of a resource only what attributes it has.
-                    Some(value) if self.console => {
-                        let names = value.as_entries().into_iter().flat_map(BTreeMap::keys);
-                        Ok(Value::object(names.map(|name| (name, Value::dynamic()))))
+                    Some(_) if self.console => {
+                        let attributes = self.base.schema.attributes.iter();
+                        Ok(Value::object(
+                            attributes.map(|(name, attribute)| (name, Value::unknown(attribute.ty()))),
+                        ))
                     }
                     Some(value) => Ok(value.clone()),
                     None => Err(undeclared::resource(reference, resource, false).into()),
@@ -216,7 +254,11 @@ impl Scope for Module<'_> {
         }
     }
 
+    fn is_console(&self) -> bool {
+        self.console
+    }
+
     fn caps(&self) -> &dyn Caps {
-        &self.base.files
+        &self.files
     }
 }

@@ -195,16 +195,17 @@ impl Number {
         }
     }
 
-    /// The remainder of the division that rounds towards zero, at the precision of `self`; by zero it is `self`.
+    /// The remainder of the division that rounds towards zero, at the precision of `self`; by zero it is `self`. `None`
+    /// with an infinity.
     ///
-    /// As in cty it goes through the rounded quotient, and with an infinity it is the product; `None` where that is
-    /// none.
+    /// As in cty it goes through the rounded quotient. (cty means infinities to give the product, but recognises only
+    /// its own two constants, which no expression gives.)
     pub fn modulo(&self, other: &Self) -> Option<Self> {
-        if self.is_infinite() || other.is_infinite() {
-            return self.multiply(other);
-        }
         if other.is_zero() {
             return Some(self.clone());
+        }
+        if self.is_infinite() || other.is_infinite() {
+            return None;
         }
         if let (Kind::Small(a), Kind::Small(b)) = (&self.kind, &other.kind)
             && self.precision >= INTEGER_PRECISION
