@@ -9,6 +9,7 @@ mod message;
 mod plan;
 mod run;
 mod unify;
+mod unknown;
 
 use std::fmt;
 

@@ -22,6 +22,9 @@ pub(super) struct Plan {
     pub(super) work: Work,
 }
 
+/// The plan for each attribute; `None` where it has its type already.
+pub(super) type AttrPlans = BTreeMap<Arc<str>, Option<Plan>>;
+
 /// What is done to a known, non-null value.
 pub(super) enum Work {
     /// Nothing: any type will do.
@@ -35,7 +38,7 @@ pub(super) enum Work {
     /// Text to bool.
     ParseBool,
     /// Object to object: attributes that `to` has.
-    Object(BTreeMap<Arc<str>, Option<Plan>>),
+    Object(AttrPlans),
     /// Tuple to tuple of the same length.
     Tuple(Vec<Option<Plan>>),
     /// List or set to list.
@@ -49,7 +52,7 @@ pub(super) enum Work {
     /// Tuple to set.
     TupleSet(Vec<Option<Plan>>),
     /// Object to map, with the element type after unification.
-    ObjectMap(Type, BTreeMap<Arc<str>, Option<Plan>>),
+    ObjectMap(Type, AttrPlans),
     /// Map to object.
     MapObject(Arc<ObjectType>, BTreeMap<Arc<str>, Attr>),
 }
@@ -114,7 +117,7 @@ fn step(from: &Type, to: &Type, safety: Safety) -> Option<Option<Plan>> {
     }
 }
 
-fn object(from: &ObjectType, to: &ObjectType, safety: Safety) -> Option<BTreeMap<Arc<str>, Option<Plan>>> {
+fn object(from: &ObjectType, to: &ObjectType, safety: Safety) -> Option<AttrPlans> {
     let mut attrs = BTreeMap::new();
     for want in to.attrs() {
         match from.get(&want.name) {
@@ -143,11 +146,7 @@ fn tuple(from: &[Type], element: &Type, safety: Safety) -> Option<Vec<Option<Pla
     from.iter().map(|ty| step(ty, element, safety)).collect()
 }
 
-fn object_to_map(
-    from: &ObjectType,
-    element: &Type,
-    safety: Safety,
-) -> Option<(Type, BTreeMap<Arc<str>, Option<Plan>>)> {
+fn object_to_map(from: &ObjectType, element: &Type, safety: Safety) -> Option<(Type, AttrPlans)> {
     let element = if *element == Type::Dynamic && !from.attrs().is_empty() {
         let types: Vec<Type> = from.attrs().iter().map(|attr| attr.ty.clone()).collect();
         unify(&types, safety)?

@@ -57,7 +57,7 @@ pub(super) fn read(payload: &[u8], ty: &Type) -> Result<(Value, u64), WireError>
                 length_max: Some(length(&mut decoder)?),
                 ..Refinement::default()
             },
-            key::NULLNESS..=key::LENGTH_MAX => {
+            key::PREFIX..=key::LENGTH_MAX => {
                 return Err(decoder.fail("there is a refinement that does not fit the type"));
             }
             _ => {
