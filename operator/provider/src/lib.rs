@@ -1,1 +1,32 @@
 //! Finds, launches and speaks to provider plugins (gRPC 5 and 6).
+//!
+//! The way of a provider: [`Mirrors`] finds its binary, [`Plugins`] starts it through [`launch`] when it is needed,
+//! a handshake on its standard output and mutual TLS make the connection, and then it is a `port::Provider` like the
+//! [`Builtin`] one. A plugin's death, silence or nonsense becomes an error that names it. What the answers *mean* is the
+//! engine's business, never this crate's.
+
+mod builtin;
+mod client;
+mod connect;
+mod handshake;
+pub mod launch;
+mod log;
+mod mirror;
+mod plugin;
+mod pool;
+mod process;
+mod proto;
+mod schema;
+mod tls;
+mod unpack;
+mod wire;
+
+pub use builtin::Builtin;
+pub use client::Timeouts;
+pub use launch::{Fence, LaunchError};
+pub use log::Redactor;
+pub use mirror::{MirrorError, Mirrors, Package};
+pub use plugin::PluginOptions;
+pub use pool::{Plugins, SchemaCache};
+pub use process::{Environment, LaunchOptions, Launcher};
+pub use unpack::UnpackError;

@@ -1,0 +1,304 @@
+//! `terraform.io/builtin/terraform`, which lives in this process: `terraform_data` and `terraform_remote_state`.
+//!
+//! It changes nothing outside, reads nothing outside, and takes chance through `Outside` only.
+//! Source of the behaviour: Terraform 1.15.5 `internal/builtin/providers/terraform`.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+};
+
+use ashlar_diag::{Diags, Severity};
+use ashlar_port::{
+    Answer, Applied, ApplyRequest, Deferred, Outside, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest,
+    ReadRequest, UpgradeRequest,
+};
+use ashlar_value::{
+    Path, Type, Value, json, ops,
+    schema::{Attribute, AttributeType, Block, IdentitySchema, ProviderSchema, Schema},
+};
+use async_trait::async_trait;
+
+/// The provider inside the engine.
+pub struct Builtin {
+    outside: Arc<dyn Outside>,
+}
+
+impl Builtin {
+    /// `outside` gives the ids.
+    pub fn new(outside: Arc<dyn Outside>) -> Self {
+        Self { outside }
+    }
+
+    /// What it offers.
+    pub fn provider_schema() -> Arc<ProviderSchema> {
+        static SCHEMA: OnceLock<Arc<ProviderSchema>> = OnceLock::new();
+        SCHEMA
+            .get_or_init(|| {
+                Arc::new(ProviderSchema {
+                    resources: BTreeMap::from([("terraform_data".into(), data_schema())]),
+                    data_sources: BTreeMap::from([("terraform_remote_state".into(), remote_state_schema())]),
+                    move_resource_state: true,
+                    ..ProviderSchema::default()
+                })
+            })
+            .clone()
+    }
+}
+
+fn attribute(ty: Type, set: impl FnOnce(&mut Attribute)) -> Attribute {
+    let mut attribute = Attribute {
+        ty: AttributeType::Plain(ty),
+        required: false,
+        optional: false,
+        computed: false,
+        sensitive: false,
+        write_only: false,
+        deprecated: None,
+    };
+    set(&mut attribute);
+    attribute
+}
+
+fn schema<const N: usize>(attributes: [(&str, Attribute); N]) -> Schema {
+    let attributes = attributes.into_iter().map(|(name, attribute)| (name.into(), attribute)).collect();
+    Schema { block: Block { attributes, ..Block::default() }, ..Schema::default() }
+}
+
+fn data_schema() -> Schema {
+    let identity = IdentitySchema { version: 0, attributes: BTreeMap::from([("id".into(), (Type::String, true))]) };
+    Schema {
+        identity: Some(identity),
+        ..schema([
+            ("id", attribute(Type::String, |it| it.computed = true)),
+            ("input", attribute(Type::Dynamic, |it| it.optional = true)),
+            ("output", attribute(Type::Dynamic, |it| it.computed = true)),
+            ("triggers_replace", attribute(Type::Dynamic, |it| it.optional = true)),
+        ])
+    }
+}
+
+fn remote_state_schema() -> Schema {
+    schema([
+        ("backend", attribute(Type::String, |it| it.required = true)),
+        ("config", attribute(Type::Dynamic, |it| it.optional = true)),
+        ("defaults", attribute(Type::Dynamic, |it| it.optional = true)),
+        ("outputs", attribute(Type::Dynamic, |it| it.computed = true)),
+        ("workspace", attribute(Type::String, |it| it.optional = true)),
+    ])
+}
+
+fn error(summary: impl Into<String>, detail: impl Into<String>, path: Option<Path>) -> ProviderDiag {
+    ProviderDiag { severity: Severity::Error, summary: summary.into(), detail: detail.into(), path }
+}
+
+/// The complaint about a resource type that does not exist here.
+fn unknown_kind(kind: &str) -> Option<ProviderDiag> {
+    (kind != "terraform_data").then(|| error(format!("unknown resource type {kind:?}"), "", None))
+}
+
+/// The attribute of a `terraform_data` object; null where there is none.
+fn get(object: &Value, name: &str) -> Value {
+    object.attr(name).unwrap_or_else(|| Value::null(Type::Dynamic))
+}
+
+fn unknown_id() -> Value {
+    ops::refine_not_null(Value::unknown(Type::String))
+}
+
+/// The planned state, and whether the instance must be replaced.
+fn plan_data(prior: &Value, proposed: &Value) -> (Value, bool) {
+    let Some(attributes) = proposed.as_entries() else { return (proposed.clone(), false) };
+    let mut planned = attributes.clone();
+    let input = get(proposed, "input");
+    let replaced = !prior.is_null() && get(prior, "triggers_replace") != get(proposed, "triggers_replace");
+    if prior.is_null() || replaced {
+        // A null input is its own output at once: its type is known.
+        let output = if input.is_null() { input } else { Value::unknown(input.ty()) };
+        planned.insert("id".into(), unknown_id());
+        planned.insert("output".into(), output);
+    } else if get(prior, "input") != input {
+        planned.insert("output".into(), Value::unknown(input.ty()));
+    }
+    (Value::object_of(planned), replaced)
+}
+
+fn apply_data(planned: &Value, outside: &dyn Outside) -> Value {
+    let Some(attributes) = planned.as_entries() else { return planned.clone() };
+    let mut state = attributes.clone();
+    if !get(planned, "output").is_known() {
+        state.insert("output".into(), get(planned, "input"));
+    }
+    if !get(planned, "id").is_known() {
+        state.insert("id".into(), Value::string(outside.uuid()));
+    }
+    Value::object_of(state)
+}
+
+#[async_trait]
+impl Provider for Builtin {
+    async fn schema(&self) -> Result<Arc<ProviderSchema>, Diags> {
+        Ok(Self::provider_schema())
+    }
+
+    fn has_effects(&self) -> bool {
+        false
+    }
+
+    async fn validate_provider(&self, _config: &Value) -> Vec<ProviderDiag> {
+        Vec::new()
+    }
+
+    async fn configure(&self, _config: &Value) -> Vec<ProviderDiag> {
+        Vec::new()
+    }
+
+    async fn validate_resource(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        if let Some(diag) = unknown_kind(kind) {
+            return vec![diag];
+        }
+        ["id", "output"]
+            .into_iter()
+            .filter(|name| !config.is_null() && !get(config, name).is_null())
+            .map(|name| error(format!("{name:?} attribute is read-only"), "", None))
+            .collect()
+    }
+
+    async fn validate_data(&self, _kind: &str, _config: &Value) -> Vec<ProviderDiag> {
+        Vec::new()
+    }
+
+    async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
+        if let Some(diag) = unknown_kind(request.kind) {
+            return Answer { value: None, diags: vec![diag] };
+        }
+        match json::decode(request.json, &data_schema().block.ty()) {
+            Ok(value) => Answer::ok(Some(value)),
+            Err(fault) => {
+                let detail = format!("What is stored of this terraform_data cannot be read: {}.", fault.message);
+                Answer { value: None, diags: vec![error("Invalid stored object", detail, Some(fault.path))] }
+            }
+        }
+    }
+
+    async fn upgrade_identity(&self, _request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
+        let detail = "The identity of terraform_data has had one form only, so there is nothing to upgrade from.";
+        Answer { value: None, diags: vec![error("Identity cannot be upgraded", detail, None)] }
+    }
+
+    async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {
+        Answer {
+            value: Read { state: Some(request.current.clone()), private: Vec::new(), identity: None, deferred: None },
+            diags: unknown_kind(request.kind).into_iter().collect(),
+        }
+    }
+
+    async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned> {
+        let (state, replaced) = plan_data(request.prior, request.proposed);
+        Answer {
+            value: Planned {
+                state: Some(state),
+                requires_replace: if replaced { vec![Path::root().attr("triggers_replace")] } else { Vec::new() },
+                private: Vec::new(),
+                identity: None,
+                legacy_type_system: false,
+                deferred: None,
+            },
+            diags: unknown_kind(request.kind).into_iter().collect(),
+        }
+    }
+
+    async fn apply(&self, request: ApplyRequest<'_>) -> Answer<Applied> {
+        Answer {
+            value: Applied {
+                state: Some(apply_data(request.planned, &*self.outside)),
+                private: Vec::new(),
+                identity: None,
+                legacy_type_system: false,
+            },
+            diags: unknown_kind(request.kind).into_iter().collect(),
+        }
+    }
+
+    async fn read_data(&self, _request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)> {
+        let detail = "terraform_remote_state is not supported: reading another workspace's state needs a grant that this \
+                      release cannot check. Hand the value over as a variable instead.";
+        Answer { value: (None, None), diags: vec![error("Unsupported data source", detail, None)] }
+    }
+
+    async fn stop(&self) {}
+
+    async fn close(&self) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Fixed;
+
+    impl Outside for Fixed {
+        fn now(&self) -> String {
+            unreachable!("terraform_data has no clock")
+        }
+        fn uuid(&self) -> String {
+            "00000000-0000-4000-8000-000000000001".to_owned()
+        }
+        fn deposed_key(&self) -> ashlar_addr::DeposedKey {
+            unreachable!("terraform_data deposes nothing")
+        }
+        fn monotonic_ms(&self) -> u64 {
+            0
+        }
+    }
+
+    fn object(id: Value, input: Value, output: Value, triggers: Value) -> Value {
+        Value::object([("id", id), ("input", input), ("output", output), ("triggers_replace", triggers)])
+    }
+
+    fn null() -> Value {
+        Value::null(Type::Dynamic)
+    }
+
+    /// Plans and applies; gives both.
+    fn check(prior: &Value, proposed: &Value, planned: &Value, replaced: bool) -> Value {
+        let got = plan_data(prior, proposed);
+        assert!(got.0 == *planned && got.1 == replaced, "planned otherwise");
+        apply_data(planned, &Fixed)
+    }
+
+    #[test]
+    fn life() {
+        let gone = Value::null(data_schema().block.ty());
+        let (a, b, one) = (Value::string("a"), Value::string("b"), Value::string("1"));
+        let id = Value::string(Fixed.uuid());
+        let no_id = Value::null(Type::String);
+        // Create.
+        let proposed = object(no_id.clone(), a.clone(), null(), null());
+        let planned = object(unknown_id(), a.clone(), Value::unknown(Type::String), null());
+        let made = check(&gone, &proposed, &planned, false);
+        assert!(made == object(id.clone(), a.clone(), a.clone(), null()));
+        // Nothing to do.
+        assert!(check(&made, &made, &made, false) == made);
+        // Another input.
+        let proposed = object(id.clone(), b.clone(), a.clone(), null());
+        let planned = object(id.clone(), b.clone(), Value::unknown(Type::String), null());
+        let changed = check(&made, &proposed, &planned, false);
+        assert!(changed == object(id.clone(), b.clone(), b.clone(), null()));
+        // Another trigger.
+        let proposed = object(id.clone(), b.clone(), b.clone(), one.clone());
+        let planned = object(unknown_id(), b.clone(), Value::unknown(Type::String), one.clone());
+        check(&changed, &proposed, &planned, true);
+        // A trigger of equal text but another type is another trigger.
+        let number = Value::number(1_i64);
+        let with = |trigger: Value| object(id.clone(), null(), null(), trigger);
+        assert!(plan_data(&with(one), &with(number)).1);
+        // Without input.
+        let proposed = object(no_id, null(), null(), null());
+        let planned = object(unknown_id(), null(), null(), null());
+        check(&gone, &proposed, &planned, false);
+        // Delete.
+        assert!(plan_data(&made, &gone) == (gone.clone(), false));
+        assert!(apply_data(&gone, &Fixed) == gone);
+    }
+}

@@ -1,0 +1,238 @@
+//! Calls to a plugin of either generation, each of which ends: with an answer, with the process, or with its time.
+//!
+//! The two services differ in the names of calls only (and in schemas, see `schema`). Nothing here knows values.
+
+use std::{future::Future, sync::Arc, time::Duration};
+
+use ashlar_diag::Severity;
+use ashlar_port::ProviderDiag;
+use tonic::{Code, Response, Status, transport::Channel};
+
+use crate::{
+    handshake::Generation,
+    log::PluginLog,
+    process::Process,
+    proto::{
+        goplugin::{Empty, grpc_controller_client::GrpcControllerClient, grpc_stdio_client::GrpcStdioClient},
+        tfplugin,
+        tfplugin5::provider_client::ProviderClient as Client5,
+        tfplugin6::{SchemaResponse, provider_client::ProviderClient as Client6},
+    },
+};
+
+/// How long calls may take. `None`: as long as they need; the end of the process ends them in any case.
+#[derive(Clone, Copy, Debug)]
+pub struct Timeouts {
+    /// The schema.
+    pub schema: Option<Duration>,
+    /// Checks, upgrades and stop: they reach nothing outside.
+    pub check: Option<Duration>,
+    /// Configure, read, plan, read data.
+    pub read: Option<Duration>,
+    /// Apply.
+    pub apply: Option<Duration>,
+}
+
+impl Default for Timeouts {
+    fn default() -> Self {
+        let minutes = |count: u64| Some(Duration::from_secs(60 * count));
+        Self { schema: minutes(5), check: minutes(5), read: None, apply: None }
+    }
+}
+
+/// Largest message either way: what plugins built with terraform-plugin-go send and take.
+const MESSAGE_LIMIT: usize = 256 << 20;
+/// How long an orderly end may take, as in go-plugin.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Why a call has no answer.
+#[derive(Debug)]
+pub(crate) enum CallError {
+    /// The process ended; how.
+    Ended(Arc<str>),
+    /// It took too long, and the process was killed.
+    Slow(Duration),
+    /// gRPC says no.
+    Refused(Status),
+}
+
+impl CallError {
+    /// Does the plugin lack this call?
+    pub(crate) fn is_unimplemented(&self) -> bool {
+        matches!(self, Self::Refused(status) if status.code() == Code::Unimplemented)
+    }
+
+    /// As Terraform sums it up, naming the provider.
+    pub(crate) fn diag(&self, provider: &str, call: &str) -> ProviderDiag {
+        let (summary, detail) = match self {
+            Self::Ended(how) => (
+                "Plugin did not respond",
+                format!("The plugin of {provider} ended while it was asked for {call}: {how}"),
+            ),
+            Self::Slow(limit) => (
+                "Plugin did not respond",
+                format!("The plugin of {provider} did not answer {call} within {} s and was ended.", limit.as_secs()),
+            ),
+            Self::Refused(status) => match status.code() {
+                Code::Unavailable => (
+                    "Plugin did not respond",
+                    format!("The plugin of {provider} failed to answer {call}. Its log may tell more."),
+                ),
+                Code::Cancelled => ("Request cancelled", format!("{provider} cancelled the {call} request.")),
+                Code::Unimplemented => {
+                    ("Unsupported plugin method", format!("The plugin of {provider} does not know the call {call}."))
+                }
+                code => (
+                    "Plugin error",
+                    format!("The plugin of {provider} answered {call} with an unexpected error ({code:?}): {}", status.message()),
+                ),
+            },
+        };
+        ProviderDiag { severity: Severity::Error, summary: summary.to_owned(), detail, path: None }
+    }
+}
+
+enum Service {
+    Five(Client5<Channel>),
+    Six(Client6<Channel>),
+}
+
+/// A connected plugin.
+pub(crate) struct Client {
+    service: Service,
+    controller: GrpcControllerClient<Channel>,
+    process: Arc<Process>,
+    timeouts: Timeouts,
+}
+
+/// One method per call: its messages, its name in generation 5 and in generation 6, its time.
+macro_rules! calls {
+    ($($name:ident: $message:ident = $five:ident | $six:ident, $time:ident;)*) => {$(
+        pub(crate) async fn $name(
+            &self,
+            request: tfplugin::$message::Request,
+        ) -> Result<tfplugin::$message::Response, CallError> {
+            let call = async {
+                match &self.service {
+                    Service::Five(client) => client.clone().$five(request).await,
+                    Service::Six(client) => client.clone().$six(request).await,
+                }
+            };
+            self.guarded(self.timeouts.$time, call).await
+        }
+    )*};
+}
+
+impl Client {
+    calls! {
+        identity_schemas: get_resource_identity_schemas = get_resource_identity_schemas | get_resource_identity_schemas, schema;
+        validate_provider: validate_provider_config = prepare_provider_config | validate_provider_config, check;
+        configure: configure_provider = configure | configure_provider, read;
+        validate_resource: validate_resource_config = validate_resource_type_config | validate_resource_config, check;
+        validate_data: validate_data_resource_config = validate_data_source_config | validate_data_resource_config, check;
+        upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;
+        upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
+        read: read_resource = read_resource | read_resource, read;
+        plan: plan_resource_change = plan_resource_change | plan_resource_change, read;
+        apply: apply_resource_change = apply_resource_change | apply_resource_change, apply;
+        read_data: read_data_source = read_data_source | read_data_source, read;
+        stop: stop_provider = stop | stop_provider, check;
+    }
+
+    /// Speaks over `channel`, and begins to read what the plugin prints.
+    pub(crate) fn new(
+        generation: Generation,
+        channel: Channel,
+        process: Arc<Process>,
+        log: PluginLog,
+        timeouts: Timeouts,
+    ) -> Self {
+        let service = match generation {
+            Generation::Five => Service::Five(
+                Client5::new(channel.clone())
+                    .max_decoding_message_size(MESSAGE_LIMIT)
+                    .max_encoding_message_size(MESSAGE_LIMIT),
+            ),
+            Generation::Six => Service::Six(
+                Client6::new(channel.clone())
+                    .max_decoding_message_size(MESSAGE_LIMIT)
+                    .max_encoding_message_size(MESSAGE_LIMIT),
+            ),
+        };
+        tokio::spawn(follow_output(GrpcStdioClient::new(channel.clone()), log));
+        Self { service, controller: GrpcControllerClient::new(channel), process, timeouts }
+    }
+
+    /// The schema, in the form of generation 6.
+    pub(crate) async fn schema(&self) -> Result<SchemaResponse, CallError> {
+        let request = tfplugin::get_provider_schema::Request {};
+        let call = async {
+            match &self.service {
+                Service::Five(client) => {
+                    client.clone().get_schema(request).await.map(|response| response.map(SchemaResponse::from))
+                }
+                Service::Six(client) => client.clone().get_provider_schema(request).await,
+            }
+        };
+        self.guarded(self.timeouts.schema, call).await
+    }
+
+    /// Asks the plugin to end, and ends it. Returns when it is gone.
+    pub(crate) async fn close(&self) {
+        let mut controller = self.controller.clone();
+        let orderly = async {
+            // The answer does not matter: it may end before it has sent one.
+            let _ = controller.shutdown(Empty {}).await;
+            self.process.ended().await;
+        };
+        if tokio::time::timeout(GRACE, orderly).await.is_err() {
+            self.process.kill();
+            self.process.ended().await;
+        }
+    }
+
+    async fn guarded<T>(
+        &self,
+        limit: Option<Duration>,
+        call: impl Future<Output = Result<Response<T>, Status>>,
+    ) -> Result<T, CallError> {
+        let too_late = async {
+            match limit {
+                Some(limit) => {
+                    tokio::time::sleep(limit).await;
+                    limit
+                }
+                None => std::future::pending().await,
+            }
+        };
+        let status = tokio::select! {
+            biased;
+            answer = call => match answer {
+                Ok(answer) => return Ok(answer.into_inner()),
+                Err(status) => status,
+            },
+            how = self.process.ended() => return Err(CallError::Ended(how)),
+            limit = too_late => {
+                self.process.kill();
+                return Err(CallError::Slow(limit));
+            }
+        };
+        // The connection of a dying process often breaks before its end is seen.
+        if status.code() == Code::Unavailable || status.code() == Code::Unknown || status.code() == Code::Cancelled {
+            if let Ok(how) = tokio::time::timeout(GRACE, self.process.ended()).await {
+                return Err(CallError::Ended(how));
+            }
+        }
+        Err(CallError::Refused(status))
+    }
+}
+
+/// Logs what the plugin prints through its frame, until the connection ends.
+async fn follow_output(mut stdio: GrpcStdioClient<Channel>, log: PluginLog) {
+    // Older plugins do not have this service.
+    let Ok(stream) = stdio.stream_stdio(Empty {}).await else { return };
+    let mut stream = stream.into_inner();
+    while let Ok(Some(part)) = stream.message().await {
+        String::from_utf8_lossy(&part.data).lines().for_each(|line| log.line(line));
+    }
+}

@@ -1,0 +1,266 @@
+//! The last step before a plugin runs: our own binary fences itself in, then becomes the plugin.
+//!
+//! Runs as `ashlar launch …` in a process of its own, single-threaded, and must not return when all goes well. With a
+//! fence the plugin sees the system's libraries and certificates, its own binary and what it was given, and can write
+//! only to its private folder; the operator's token and other workspaces' folders are out of its sight. The fence is
+//! Landlock, which the kernel may lack. Unix and TCP connections stay free: a provider's work is to reach its API.
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use landlock::{
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
+    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+};
+use rustix::process::{Pid, Resource, Rlimit, Signal};
+
+/// How a plugin is kept to its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Fence {
+    /// Not at all: the user's rights, as Terraform runs plugins.
+    Off,
+    /// As far as the kernel can.
+    #[default]
+    BestEffort,
+    /// With all file rules of Linux 6.2, or the plugin does not start.
+    Required,
+}
+
+/// Why the plugin did not start. It is printed to the plugin's standard error, which the operator reads.
+#[derive(Debug, thiserror::Error)]
+pub enum LaunchError {
+    /// The command line is wrong.
+    #[error("ashlar launch: {0}")]
+    Usage(&'static str),
+    /// Whoever started us is gone already.
+    #[error("the process that started this plugin has ended")]
+    Orphan,
+    /// The kernel refused a limit.
+    #[error("a limit could not be set")]
+    Limit(#[source] io::Error),
+    /// The fence could not be built.
+    #[error("the fence could not be built")]
+    Fence(#[source] RulesetError),
+    /// The fence is demanded but the kernel has no Landlock.
+    #[error("a fence is demanded, but this kernel has no Landlock")]
+    NoLandlock,
+    /// The binary cannot be run.
+    #[error("{} cannot be run", .0.display())]
+    Exec(PathBuf, #[source] io::Error),
+}
+
+/// What a launch is told.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Request {
+    pub(crate) fence: Fence,
+    /// The process to die with.
+    pub(crate) parent: u32,
+    pub(crate) read: Vec<PathBuf>,
+    pub(crate) write: Vec<PathBuf>,
+    pub(crate) binary: PathBuf,
+}
+
+impl Request {
+    /// The arguments after `launch`; [`run`] reads them.
+    pub(crate) fn arguments(&self) -> Vec<OsString> {
+        let mut arguments: Vec<OsString> = Vec::new();
+        match self.fence {
+            Fence::Off => arguments.push("--no-fence".into()),
+            Fence::BestEffort => {}
+            Fence::Required => arguments.push("--require-fence".into()),
+        }
+        arguments.extend(["--parent".into(), self.parent.to_string().into()]);
+        for (flag, paths) in [("--read", &self.read), ("--write", &self.write)] {
+            for path in paths {
+                arguments.extend([flag.into(), path.into()]);
+            }
+        }
+        arguments.extend(["--".into(), self.binary.clone().into()]);
+        arguments
+    }
+
+    fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Self, LaunchError> {
+        let mut request = Self::default();
+        let mut arguments = arguments.into_iter();
+        while let Some(argument) = arguments.next() {
+            let mut value = || arguments.next().ok_or(LaunchError::Usage("a flag lacks its value"));
+            match argument.to_str() {
+                Some("--no-fence") => request.fence = Fence::Off,
+                Some("--require-fence") => request.fence = Fence::Required,
+                Some("--read") => request.read.push(value()?.into()),
+                Some("--write") => request.write.push(value()?.into()),
+                Some("--parent") => {
+                    let parent = value()?.to_str().and_then(|pid| pid.parse().ok());
+                    request.parent = parent.ok_or(LaunchError::Usage("--parent wants a process id"))?;
+                }
+                Some("--") => {
+                    request.binary = value()?.into();
+                    return match arguments.next() {
+                        None => Ok(request),
+                        Some(_) => Err(LaunchError::Usage("nothing may follow the binary")),
+                    };
+                }
+                _ => return Err(LaunchError::Usage("unknown flag")),
+            }
+        }
+        Err(LaunchError::Usage("no binary is given"))
+    }
+}
+
+/// Fences this process in as told and becomes the plugin; returns only when that failed. `arguments` are those after
+/// `launch`. The environment, the standard streams and the working folder are passed on as they are.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> LaunchError {
+    let request = match Request::parse(arguments) {
+        Ok(request) => request,
+        Err(error) => return error,
+    };
+    if let Err(error) = prepare(&request) {
+        return error;
+    }
+    let error = Command::new(&request.binary).exec();
+    LaunchError::Exec(request.binary, error)
+}
+
+fn prepare(request: &Request) -> Result<(), LaunchError> {
+    let limit = |error: rustix::io::Errno| LaunchError::Limit(error.into());
+    rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(limit)?;
+    // The parent may have died before the kernel was asked to watch it.
+    let parent = Pid::as_raw(rustix::process::getppid());
+    if u32::try_from(parent) != Ok(request.parent) {
+        return Err(LaunchError::Orphan);
+    }
+    if request.fence == Fence::Off {
+        return Ok(());
+    }
+    // A core dump would hold credentials.
+    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    rustix::process::setrlimit(Resource::Core, none).map_err(limit)?;
+    let status = build_fence(request).map_err(LaunchError::Fence)?;
+    match (status, request.fence) {
+        (RulesetStatus::NotEnforced, Fence::Required) => Err(LaunchError::NoLandlock),
+        (RulesetStatus::NotEnforced, _) => {
+            // The operator turns each line of a plugin's standard error into a log entry.
+            let warning = r#"{"@level":"warn","@message":"this kernel has no Landlock: the plugin runs without a fence"}"#;
+            let _ = writeln!(io::stderr(), "{warning}");
+            Ok(())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What any program needs to run and to reach a network. Paths that do not exist are passed over.
+const SYSTEM: [&str; 32] = [
+    "/bin",
+    "/sbin",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/usr",
+    "/etc/alternatives",
+    "/etc/ca-certificates",
+    "/etc/gai.conf",
+    "/etc/group",
+    "/etc/host.conf",
+    "/etc/hosts",
+    "/etc/ld.so.cache",
+    "/etc/ld.so.conf",
+    "/etc/ld.so.conf.d",
+    "/etc/localtime",
+    "/etc/mime.types",
+    "/etc/nsswitch.conf",
+    "/etc/passwd",
+    "/etc/pki",
+    "/etc/protocols",
+    "/etc/resolv.conf",
+    "/etc/services",
+    "/etc/ssl",
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/meminfo",
+    "/proc/self",
+    "/proc/stat",
+    "/proc/sys",
+    "/sys",
+    "/dev/urandom",
+];
+const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/full"];
+
+/// The oldest rules that make a whole fence around files.
+const NEEDED: ABI = ABI::V3;
+/// The newest rules we know; older kernels get what they can hold.
+const RULES: ABI = ABI::V6;
+
+fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
+    let level = match request.fence {
+        Fence::Required => CompatLevel::HardRequirement,
+        Fence::Off | Fence::BestEffort => CompatLevel::BestEffort,
+    };
+    // Newer rules (devices' ioctl, signals and abstract sockets to the outside) are never a reason not to start.
+    let fence = Ruleset::default()
+        .set_compatibility(level)
+        .handle_access(AccessFs::from_all(NEEDED))?
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(RULES))?
+        .scope(Scope::from_all(RULES))?
+        .create()?;
+    let read = AccessFs::from_read(RULES);
+    let system = SYSTEM.iter().map(Path::new).chain(request.read.iter().map(PathBuf::as_path));
+    let fence = allow(fence, system, read)?;
+    let binary = request.binary.parent().unwrap_or(&request.binary);
+    let fence = allow(fence, [binary].into_iter(), read)?;
+    let device = AccessFs::ReadFile | AccessFs::WriteFile;
+    let fence = allow(fence, DEVICES.iter().map(Path::new), device)?;
+    let fence = allow(fence, request.write.iter().map(PathBuf::as_path), AccessFs::from_all(RULES))?;
+    Ok(fence.restrict_self()?.ruleset)
+}
+
+fn allow<'a>(
+    fence: RulesetCreated,
+    paths: impl Iterator<Item = &'a Path>,
+    access: landlock::BitFlags<AccessFs>,
+) -> Result<RulesetCreated, RulesetError> {
+    paths.into_iter().try_fold(fence, |fence, path| {
+        let Ok(file) = PathFd::new(path) else { return Ok(fence) };
+        // The kernel refuses folder rights on what is no folder.
+        let access = if path.is_dir() { access } else { access & AccessFs::from_file(RULES) };
+        fence.add_rule(PathBeneath::new(file, access))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(arguments: &[&str], expected: Result<Request, &str>) {
+        let got = Request::parse(arguments.iter().map(OsString::from));
+        assert_eq!(got.map_err(|error| error.to_string()), expected.map_err(|error| format!("ashlar launch: {error}")));
+    }
+
+    #[test]
+    fn arguments() {
+        let request = Request {
+            fence: Fence::Required,
+            parent: 7,
+            read: vec!["/a".into(), "/b".into()],
+            write: vec!["/w".into()],
+            binary: "/x/terraform-provider-y".into(),
+        };
+        assert_eq!(Request::parse(request.arguments()).unwrap(), request);
+        check(&["--no-fence", "--parent", "3", "--", "/x"], Ok(Request {
+            fence: Fence::Off,
+            parent: 3,
+            binary: "/x".into(),
+            ..Request::default()
+        }));
+        check(&[], Err("no binary is given"));
+        check(&["--parent", "x", "--", "/x"], Err("--parent wants a process id"));
+        check(&["--read"], Err("a flag lacks its value"));
+        check(&["--", "/x", "y"], Err("nothing may follow the binary"));
+        check(&["/x"], Err("unknown flag"));
+    }
+}

@@ -1,0 +1,243 @@
+//! Filesystem mirrors: which versions of a provider lie there, and the binary of one.
+//!
+//! Two forms, as Terraform has them: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/` unpacked, and
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`, which is unpacked into the cache folder. Of the same
+//! version the first mirror counts, and there the unpacked form. Nothing here starts a binary.
+
+use std::{
+    collections::BTreeMap,
+    fmt, fs, io,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use ashlar_addr::{Constraints, Provider, Version};
+use ashlar_diag::Diag;
+
+use crate::unpack::{UnpackError, unpack};
+
+/// Folders with provider packages, in order of precedence.
+#[derive(Clone, Debug)]
+pub struct Mirrors {
+    /// The folders.
+    pub folders: Vec<PathBuf>,
+    /// Where packed providers are unpacked; shared and kept.
+    pub cache: PathBuf,
+}
+
+/// One provider package for this platform.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Package {
+    /// Its version.
+    pub version: Version,
+    location: Location,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Location {
+    Folder(PathBuf),
+    Zip(PathBuf),
+}
+
+/// Why there is no binary.
+#[derive(Debug, thiserror::Error)]
+pub enum MirrorError {
+    /// A mirror could not be read.
+    #[error("the mirror folder {} could not be read", .0.display())]
+    Read(PathBuf, #[source] io::Error),
+    /// No mirror has it in any version.
+    #[error("provider {provider} is in none of the mirrors ({})", Folders(.folders))]
+    Absent {
+        /// Which.
+        provider: Provider,
+        /// Where it was sought.
+        folders: Vec<PathBuf>,
+    },
+    /// No mirror has it in a version asked for.
+    #[error(
+        "no version of provider {provider} in the mirrors ({}) meets {constraints:?}; there are: {}",
+        Folders(.folders), Versions(.versions)
+    )]
+    NoVersion {
+        /// Which.
+        provider: Provider,
+        /// What was asked for.
+        constraints: String,
+        /// What there is.
+        versions: Vec<Version>,
+        /// Where it was sought.
+        folders: Vec<PathBuf>,
+    },
+    /// A packed provider could not be unpacked.
+    #[error("the provider package {} could not be unpacked", .0.display())]
+    Unpack(PathBuf, #[source] UnpackError),
+    /// A package holds no program of the right name.
+    #[error("the provider package {} holds no program whose name begins with {name}", .folder.display())]
+    NoBinary {
+        /// The package.
+        folder: PathBuf,
+        /// `terraform-provider-TYPE`.
+        name: String,
+    },
+}
+
+struct Folders<'a>(&'a [PathBuf]);
+
+impl fmt::Display for Folders<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() {
+            return f.write_str("none is configured");
+        }
+        for (at, folder) in self.0.iter().enumerate() {
+            write!(f, "{}{}", if at > 0 { ", " } else { "" }, folder.display())?;
+        }
+        Ok(())
+    }
+}
+
+struct Versions<'a>(&'a [Version]);
+
+impl fmt::Display for Versions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, version) in self.0.iter().enumerate() {
+            write!(f, "{}{version}", if at > 0 { ", " } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl From<MirrorError> for Diag {
+    fn from(error: MirrorError) -> Self {
+        let summary = match &error {
+            MirrorError::Read(..) | MirrorError::Absent { .. } | MirrorError::NoVersion { .. } => {
+                "Failed to query available provider packages"
+            }
+            MirrorError::Unpack(..) | MirrorError::NoBinary { .. } => "Failed to install provider",
+        };
+        Diag::error(summary, format!("{}.", crate::plugin::chain(&error)))
+    }
+}
+
+/// This machine, in Go's words: `linux_amd64`.
+fn platform() -> String {
+    let os = match std::env::consts::OS {
+        "macos" => "darwin",
+        os => os,
+    };
+    let architecture = match std::env::consts::ARCH {
+        "x86_64" => "amd64",
+        "aarch64" => "arm64",
+        "x86" => "386",
+        architecture => architecture,
+    };
+    format!("{os}_{architecture}")
+}
+
+impl Mirrors {
+    /// All packages of a provider for this platform, by version.
+    pub fn packages(&self, provider: &Provider) -> Result<BTreeMap<Version, Package>, MirrorError> {
+        let mut found = BTreeMap::new();
+        let platform = platform();
+        for mirror in &self.folders {
+            let folder = mirror.join(&*provider.host).join(&*provider.namespace).join(&*provider.name);
+            let unreadable = |error| MirrorError::Read(folder.clone(), error);
+            let entries = match fs::read_dir(&folder) {
+                Ok(entries) => entries,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(unreadable(error)),
+            };
+            let mut packed = Vec::new();
+            for entry in entries {
+                let entry = entry.map_err(unreadable)?;
+                let name = entry.file_name();
+                let Some(name) = name.to_str() else { continue };
+                if let Ok(version) = name.parse::<Version>() {
+                    let package = entry.path().join(&platform);
+                    if package.is_dir() {
+                        let package = Package { version: version.clone(), location: Location::Folder(package) };
+                        found.entry(version).or_insert(package);
+                    }
+                } else if let Some(version) = packed_version(name, &provider.name, &platform) {
+                    packed.push(Package { version, location: Location::Zip(entry.path()) });
+                }
+            }
+            for package in packed {
+                found.entry(package.version.clone()).or_insert(package);
+            }
+        }
+        Ok(found)
+    }
+
+    /// The newest package that meets the constraints.
+    pub fn select(&self, provider: &Provider, constraints: &Constraints) -> Result<Package, MirrorError> {
+        let packages = self.packages(provider)?;
+        if packages.is_empty() {
+            return Err(MirrorError::Absent { provider: provider.clone(), folders: self.folders.clone() });
+        }
+        let newest = packages.iter().rev().find(|(version, _)| constraints.allow_provider(version));
+        match newest {
+            Some((_, package)) => Ok(package.clone()),
+            None => Err(MirrorError::NoVersion {
+                provider: provider.clone(),
+                constraints: constraints.to_string(),
+                versions: packages.into_keys().collect(),
+                folders: self.folders.clone(),
+            }),
+        }
+    }
+
+    /// The program of a package, unpacked if need be. Blocks while it unpacks.
+    pub fn binary(&self, provider: &Provider, package: &Package) -> Result<PathBuf, MirrorError> {
+        let folder = match &package.location {
+            Location::Folder(folder) => folder.clone(),
+            Location::Zip(zip) => {
+                unpack(zip, &self.cache).map_err(|error| MirrorError::Unpack(zip.clone(), error))?
+            }
+        };
+        find_binary(&folder, &provider.name)
+    }
+}
+
+/// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+fn packed_version(file: &str, name: &str, platform: &str) -> Option<Version> {
+    file.strip_prefix("terraform-provider-")?
+        .strip_prefix(name)?
+        .strip_prefix('_')?
+        .strip_suffix(".zip")?
+        .strip_suffix(platform)?
+        .strip_suffix('_')?
+        .parse()
+        .ok()
+}
+
+/// `terraform-provider-TYPE`, alone or followed by `_` and anything; it must be executable.
+fn find_binary(folder: &Path, name: &str) -> Result<PathBuf, MirrorError> {
+    let wanted = format!("terraform-provider-{name}");
+    let unreadable = |error| MirrorError::Read(folder.to_owned(), error);
+    let mut candidates = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        let fits = entry
+            .file_name()
+            .to_str()
+            .and_then(|file| file.strip_prefix(&wanted))
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));
+        if !fits {
+            continue;
+        }
+        let path = entry.path();
+        // Follows links: mirrors are often laid with them.
+        let metadata = fs::metadata(&path).map_err(unreadable)?;
+        if metadata.is_file() && metadata.permissions().mode() & 0o111 != 0 {
+            candidates.push(path);
+        }
+    }
+    candidates.sort();
+    candidates
+        .into_iter()
+        .next()
+        .ok_or_else(|| MirrorError::NoBinary { folder: folder.to_owned(), name: wanted })
+}
+
+#[cfg(test)]
+mod tests;

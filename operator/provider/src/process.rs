@@ -1,0 +1,298 @@
+//! One plugin process: its start, its handshake, its standard streams, and its certain end.
+//!
+//! A process never outlives its [`Process`]: dropping that kills the whole process group. Whoever waits for an answer
+//! can wait for the process's end beside it. Nothing here speaks gRPC.
+
+use std::{
+    ffi::OsString,
+    io,
+    path::{Path, PathBuf},
+    process::{ExitStatus, Stdio},
+    sync::{Arc, OnceLock, mpsc},
+    time::Duration,
+};
+
+use rustix::process::{Pid, Signal};
+use tokio::{
+    io::{AsyncBufReadExt, AsyncReadExt, BufReader},
+    process::{Child, ChildStdout, Command},
+    runtime::Handle,
+    sync::{oneshot, watch},
+    time::timeout,
+};
+
+use crate::{
+    handshake::{self, Handshake},
+    launch::{Fence, Request},
+    log::{PluginLog, Redactor},
+};
+
+/// The program that becomes the plugin: `ashlar launch`.
+#[derive(Clone, Debug)]
+pub struct Launcher {
+    /// The `ashlar` binary.
+    pub program: PathBuf,
+    /// What comes before the arguments that [`crate::launch::run`] reads: `launch`.
+    pub arguments: Vec<OsString>,
+}
+
+/// Which variables a plugin sees.
+#[derive(Clone, Debug)]
+pub enum Environment {
+    /// Those of this process with these on top, as in Terraform.
+    Inherited(Vec<(OsString, OsString)>),
+    /// These, beside `PATH`, and `HOME` and `TMPDIR` in its private folder.
+    Only(Vec<(OsString, OsString)>),
+}
+
+/// How plugin processes are run.
+#[derive(Clone)]
+pub struct LaunchOptions {
+    /// What becomes the plugin.
+    pub launcher: Launcher,
+    /// How they are kept to their own.
+    pub fence: Fence,
+    /// Which variables they see.
+    pub environment: Environment,
+    /// The folder they run in.
+    pub working_folder: PathBuf,
+    /// Holds the private folders, one a process, which end with it. Keep it short: socket paths may have 107 bytes.
+    pub scratch: PathBuf,
+    /// What they may read within a fence (the module bundle, the plugin cache).
+    pub readable: Vec<PathBuf>,
+    /// What they may write within a fence, beside their private folder.
+    pub writable: Vec<PathBuf>,
+    /// What must not be shown of their logs.
+    pub redact: Redactor,
+    /// How long a plugin may take to be ready.
+    pub handshake: Duration,
+}
+
+/// Why a plugin did not come up. The texts do not name the provider; the caller does.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StartError {
+    #[error("a private folder for it could not be made in {}", .0.display())]
+    Scratch(PathBuf, #[source] io::Error),
+    #[error("the process could not be started")]
+    Spawn(#[source] io::Error),
+    #[error("it was not ready after {} s", .0.as_secs())]
+    Slow(Duration),
+    #[error("its output could not be read")]
+    Output(#[source] io::Error),
+    #[error("{0}")]
+    Nonsense(String),
+    #[error("it ended before it was ready: {0}")]
+    Ended(Arc<str>),
+}
+
+/// A running plugin. Dropping it kills the plugin with all processes of its group.
+pub(crate) struct Process {
+    ended: watch::Receiver<Option<Arc<str>>>,
+    /// Dropped or used: the watcher kills.
+    kill: std::sync::Mutex<Option<oneshot::Sender<()>>>,
+}
+
+impl Process {
+    /// Starts `binary` and waits until it is ready. `certificate` is told to it as the one to trust.
+    pub(crate) async fn start(
+        name: &Arc<str>,
+        binary: &Path,
+        certificate: &str,
+        options: &LaunchOptions,
+    ) -> Result<(Self, Handshake, PluginLog), StartError> {
+        let private = PrivateFolder::new(&options.scratch)
+            .map_err(|source| StartError::Scratch(options.scratch.clone(), source))?;
+        let command = command(binary, certificate, options, &private);
+        let mut child = spawn(command).await.map_err(StartError::Spawn)?;
+        let log = PluginLog::new(name.clone(), options.redact.clone());
+        let stdout = child.stdout.take();
+        let stderr = child.stderr.take().map(|stream| tokio::spawn(log.clone().follow(stream)));
+
+        let (kill, killed) = oneshot::channel();
+        let (report, ended) = watch::channel(None);
+        let group = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        let last_words = log.clone();
+        tokio::spawn(async move {
+            let status = until_end(&mut child, group, killed).await;
+            if let Some(stderr) = stderr {
+                // What a crash printed is still in the pipe; a grandchild may hold the pipe open for ever.
+                let _ = timeout(Duration::from_secs(1), stderr).await;
+            }
+            report.send_replace(Some(ending(status, last_words.panic()).into()));
+            drop(private);
+        });
+        let process = Self { ended, kill: std::sync::Mutex::new(Some(kill)) };
+
+        let Some(stdout) = stdout else { return Err(StartError::Nonsense("it has no standard output".to_owned())) };
+        let mut stdout = BufReader::new(stdout);
+        let line = match timeout(options.handshake, first_line(&mut stdout)).await {
+            Err(_) => return Err(StartError::Slow(options.handshake)),
+            Ok(line) => line.map_err(StartError::Output)?,
+        };
+        match line {
+            Some(line) => {
+                let handshake = handshake::parse(&line).map_err(StartError::Nonsense)?;
+                tokio::spawn(log.clone().follow(stdout));
+                Ok((process, handshake, log))
+            }
+            // Standard output is closed: it ended, or it soon will.
+            None => match timeout(options.handshake, process.ended()).await {
+                Ok(how) => Err(StartError::Ended(how)),
+                Err(_) => Err(StartError::Nonsense("it closed its output without a word".to_owned())),
+            },
+        }
+    }
+
+    /// Waits for the end of the process; says how it ended.
+    pub(crate) async fn ended(&self) -> Arc<str> {
+        let mut ended = self.ended.clone();
+        let how = ended.wait_for(Option::is_some).await.ok().and_then(|how| how.clone());
+        how.unwrap_or_else(|| "it was killed".into())
+    }
+
+    /// Kills the process and its group. Returns at once.
+    pub(crate) fn kill(&self) {
+        let mut kill = self.kill.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        drop(kill.take());
+    }
+}
+
+/// The first line of the output; `None` if the output ended without one.
+async fn first_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<String>> {
+    let mut line = Vec::new();
+    stdout.take(handshake::LIMIT).read_until(b'\n', &mut line).await?;
+    Ok((!line.is_empty()).then(|| String::from_utf8_lossy(&line).into_owned()))
+}
+
+fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &PrivateFolder) -> Command {
+    let mut writable = options.writable.clone();
+    writable.push(private.0.clone());
+    let request = Request {
+        fence: options.fence,
+        parent: std::process::id(),
+        read: options.readable.clone(),
+        write: writable,
+        binary: binary.to_owned(),
+    };
+    let mut command = Command::new(&options.launcher.program);
+    command
+        .args(&options.launcher.arguments)
+        .args(request.arguments())
+        .current_dir(&options.working_folder)
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        // Signals of the terminal are ours to handle, and killing the group reaches what the plugin started.
+        .process_group(0)
+        .kill_on_drop(true);
+    match &options.environment {
+        Environment::Inherited(more) => {
+            command.envs(more.iter().map(|(name, value)| (name, value)));
+        }
+        Environment::Only(variables) => {
+            command
+                .env_clear()
+                .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+                .env("HOME", private.0.join("home"))
+                .env("TMPDIR", private.0.join("tmp"))
+                .envs(variables.iter().map(|(name, value)| (name, value)));
+        }
+    }
+    command
+        .env(handshake::COOKIE.0, handshake::COOKIE.1)
+        .env(handshake::VERSIONS.0, handshake::VERSIONS.1)
+        .envs(handshake::PORTS)
+        .env("PLUGIN_UNIX_SOCKET_DIR", private.0.join("tmp"))
+        .env(handshake::CLIENT_CERTIFICATE, certificate);
+    command
+}
+
+type Spawned = oneshot::Sender<io::Result<Child>>;
+
+/// Starts a process from a thread that lives as long as we do: the kernel's parent-death signal follows the *thread*
+/// that started a process, and a runtime's threads come and go.
+async fn spawn(command: Command) -> io::Result<Child> {
+    static STARTER: OnceLock<mpsc::Sender<(Command, Handle, Spawned)>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (sender, jobs) = mpsc::channel::<(Command, Handle, Spawned)>();
+        let work = move || {
+            for (mut command, runtime, answer) in jobs {
+                let _inside = runtime.enter();
+                // The asker may have given up: then the child is dropped here, and thereby killed.
+                let _ = answer.send(command.spawn());
+            }
+        };
+        // Should no thread be had, the channel is closed and every start fails below.
+        let _ = std::thread::Builder::new().name("plugin-starter".to_owned()).spawn(work);
+        sender
+    });
+    let gone = || io::Error::other("the thread that starts processes is gone");
+    let (answer, child) = oneshot::channel();
+    starter.send((command, Handle::current(), answer)).map_err(|_| gone())?;
+    child.await.map_err(|_| gone())?
+}
+
+/// Waits until the process ended, killing it when asked; nothing of its group is left after that.
+async fn until_end(child: &mut Child, group: Option<Pid>, killed: oneshot::Receiver<()>) -> io::Result<ExitStatus> {
+    let kill_group = || {
+        if let Some(group) = group {
+            // It fails only when nothing is left to kill.
+            let _ = rustix::process::kill_process_group(group, Signal::KILL);
+        }
+    };
+    let status = tokio::select! {
+        status = child.wait() => status,
+        _ = killed => {
+            kill_group();
+            child.wait().await
+        }
+    };
+    kill_group();
+    status
+}
+
+fn ending(status: io::Result<ExitStatus>, panic: Option<String>) -> String {
+    let status = status.map_or_else(|error| format!("its end could not be observed ({error})"), |status| status.to_string());
+    match panic {
+        Some(panic) => format!("{status}\n\n{panic}"),
+        None => status,
+    }
+}
+
+/// A folder of one process: `home` and `tmp` in it, nobody else may look in. Removed when dropped.
+struct PrivateFolder(PathBuf);
+
+impl PrivateFolder {
+    fn new(scratch: &Path) -> io::Result<Self> {
+        use std::{
+            os::unix::fs::DirBuilderExt,
+            sync::atomic::{AtomicU64, Ordering},
+        };
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let mut builder = std::fs::DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(scratch)?;
+        builder.recursive(false);
+        loop {
+            let folder = scratch.join(format!("p{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+            match builder.create(&folder) {
+                // Left over from a process that had our id before us.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(error),
+                Ok(()) => {
+                    let folder = Self(folder);
+                    builder.create(folder.0.join("home"))?;
+                    builder.create(folder.0.join("tmp"))?;
+                    return Ok(folder);
+                }
+            }
+        }
+    }
+}
+
+impl Drop for PrivateFolder {
+    fn drop(&mut self) {
+        if let Err(error) = std::fs::remove_dir_all(&self.0) {
+            tracing::debug!(folder = %self.0.display(), %error, "a plugin's private folder could not be removed");
+        }
+    }
+}

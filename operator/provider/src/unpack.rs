@@ -1,0 +1,165 @@
+//! Unpacks provider zips into a cache folder named by the zip's content.
+//!
+//! A zip may be hostile: nothing is written outside the target, no link is made, and neither count nor size of its files
+//! is without bound. A folder appears in the cache whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, Read, Seek},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use sha2::{Digest, Sha256};
+use zip::{ZipArchive, result::ZipError};
+
+/// Most files a package may hold.
+const MOST_FILES: usize = 10_000;
+/// Most bytes it may unpack to; the largest providers have less than 1 GiB.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// Why a zip was not unpacked.
+#[derive(Debug, thiserror::Error)]
+pub enum UnpackError {
+    /// It could not be read.
+    #[error("it could not be read")]
+    Read(#[source] io::Error),
+    /// It is no zip, or a broken one.
+    #[error("it is not a sound zip file")]
+    Zip(#[source] ZipError),
+    /// It would write elsewhere, or holds something else than files and folders.
+    #[error("its entry {0:?} is not a plain file inside the package")]
+    Entry(String),
+    /// It is too large.
+    #[error("it holds more than {MOST_FILES} files or more than {MOST_BYTES} bytes")]
+    Large,
+    /// The cache could not be written.
+    #[error("the cache folder {} could not be written", .0.display())]
+    Write(PathBuf, #[source] io::Error),
+}
+
+/// The folder with the content of `zip`, unpacked now or earlier.
+pub(crate) fn unpack(zip: &Path, cache: &Path) -> Result<PathBuf, UnpackError> {
+    unpack_within(zip, cache, MOST_BYTES)
+}
+
+fn unpack_within(zip: &Path, cache: &Path, most_bytes: u64) -> Result<PathBuf, UnpackError> {
+    let mut file = File::open(zip).map_err(UnpackError::Read)?;
+    let mut digest = Sha256::new();
+    io::copy(&mut file, &mut digest).map_err(UnpackError::Read)?;
+    file.rewind().map_err(UnpackError::Read)?;
+    let target = cache.join(format!("sha256-{}", hex::encode(digest.finalize())));
+    if target.is_dir() {
+        return Ok(target);
+    }
+    let unwritable = |error| UnpackError::Write(cache.to_owned(), error);
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    let half = cache.join(format!("half-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    fs::create_dir_all(&half).map_err(unwritable)?;
+    let written = extract(file, &half, most_bytes).and_then(|()| match fs::rename(&half, &target) {
+        // Somebody else was faster, with the same content.
+        Err(_) if target.is_dir() => Ok(()),
+        renamed => renamed.map_err(unwritable),
+    });
+    if half.exists() {
+        // What is left of a failure; it is not in anybody's way.
+        let _ = fs::remove_dir_all(&half);
+    }
+    written.map(|()| target)
+}
+
+fn extract(file: File, target: &Path, most_bytes: u64) -> Result<(), UnpackError> {
+    let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(UnpackError::Zip)?;
+    if archive.len() > MOST_FILES {
+        return Err(UnpackError::Large);
+    }
+    let mut left = most_bytes;
+    for at in 0..archive.len() {
+        let entry = archive.by_index(at).map_err(UnpackError::Zip)?;
+        let foreign = || UnpackError::Entry(entry.name().chars().take(200).collect());
+        let path = target.join(entry.enclosed_name().ok_or_else(foreign)?);
+        let unwritable = |error| UnpackError::Write(path.clone(), error);
+        if entry.is_dir() {
+            fs::create_dir_all(&path).map_err(unwritable)?;
+            continue;
+        }
+        if !entry.is_file() {
+            return Err(foreign());
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent).map_err(unwritable)?;
+        }
+        let mode = entry.unix_mode().unwrap_or(0o755) & 0o755 | 0o400;
+        let mut output =
+            fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(unwritable)?;
+        // The sizes in the zip may lie: what comes out counts.
+        let mut bounded = entry.take(left.saturating_add(1));
+        let count = io::copy(&mut bounded, &mut output).map_err(|error| UnpackError::Zip(ZipError::Io(error)))?;
+        left = left.checked_sub(count).ok_or(UnpackError::Large)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use zip::{ZipWriter, write::SimpleFileOptions};
+
+    use super::*;
+
+    fn check(build: impl FnOnce(&mut ZipWriter<File>), most_bytes: u64, expected: Result<&[&str], &str>) {
+        let root = tempfile::tempdir().unwrap();
+        let zip = root.path().join("x.zip");
+        let mut writer = ZipWriter::new(File::create(&zip).unwrap());
+        build(&mut writer);
+        writer.finish().unwrap();
+        let cache = root.path().join("cache");
+        let got = unpack_within(&zip, &cache, most_bytes).map_err(|error| error.to_string());
+        if let Ok(target) = &got {
+            assert_eq!(unpack_within(&zip, &cache, 0).unwrap(), *target, "the second time it is there");
+        }
+        let got = got.map(|target| {
+            let mut names: Vec<String> =
+                fs::read_dir(target).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            names.sort();
+            names
+        });
+        let expected = expected.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert_eq!(got, expected.map_err(str::to_owned));
+        let others = fs::read_dir(&cache).map_or(0, |entries| {
+            entries.filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with("half")).count()
+        });
+        assert_eq!(others, 0, "nothing half done is left");
+        assert!(!root.path().join("evil").exists());
+    }
+
+    fn file(writer: &mut ZipWriter<File>, name: &str, content: &[u8]) {
+        writer.start_file(name, SimpleFileOptions::default()).unwrap();
+        writer.write_all(content).unwrap();
+    }
+
+    #[test]
+    fn plain() {
+        let build = |writer: &mut ZipWriter<File>| {
+            file(writer, "terraform-provider-x", b"bin");
+            writer.add_directory("docs", SimpleFileOptions::default()).unwrap();
+            file(writer, "docs/a", b"a");
+        };
+        check(build, 100, Ok(&["docs", "terraform-provider-x"]));
+    }
+
+    #[test]
+    fn hostile() {
+        check(|writer| file(writer, "../../evil", b"x"), 100, Err("its entry \"../../evil\" is not a plain file inside the package"));
+        check(
+            |writer| writer.add_symlink("link", "/etc", SimpleFileOptions::default()).unwrap(),
+            100,
+            Err("its entry \"link\" is not a plain file inside the package"),
+        );
+        let bomb = |writer: &mut ZipWriter<File>| file(writer, "zeros", &[0; 5000]);
+        check(bomb, 4999, Err("it holds more than 10000 files or more than 4294967296 bytes"));
+        check(bomb, 5000, Ok(&["zeros"]));
+    }
+}
