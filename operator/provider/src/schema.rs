@@ -2,7 +2,10 @@
 //!
 //! A schema that makes no sense (no nesting mode, a name used twice, an unreadable type) is an error, never a guess.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use ashlar_value::{
     Type, json,
@@ -40,7 +43,7 @@ impl SchemaError {
 /// The whole schema of a provider, with the identity schemas by resource type.
 pub(crate) fn provider_schema(
     sent: v6::SchemaResponse,
-    mut identities: std::collections::HashMap<String, ResourceIdentitySchema>,
+    mut identities: HashMap<String, ResourceIdentitySchema>,
 ) -> Result<ProviderSchema, SchemaError> {
     let provider = sent
         .provider
@@ -161,14 +164,12 @@ fn nested_block(sent: v6::schema::NestedBlock) -> Result<(String, NestedBlock), 
 }
 
 fn plain_type(sent: &[u8]) -> Result<Type, SchemaError> {
-    let unreadable = || SchemaError::new("the type cannot be read");
-    let sent = serde_json::from_slice(sent).map_err(|_| unreadable())?;
-    json::type_from_json(&sent).map_err(|_| unreadable())
+    json::type_from_text(sent).map_err(|_| SchemaError::new("the type cannot be read"))
 }
 
 impl From<v5::SchemaResponse> for v6::SchemaResponse {
     fn from(sent: v5::SchemaResponse) -> Self {
-        let all = |schemas: std::collections::HashMap<String, v5::Schema>| {
+        let all = |schemas: HashMap<String, v5::Schema>| {
             schemas.into_iter().map(|(name, schema)| (name, schema.into())).collect()
         };
         Self {
