@@ -10,8 +10,8 @@ use std::{
 
 use ashlar_diag::{Diags, Severity};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, Outside, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest,
-    ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, Outside, PlanRequest, Planned, Provider, ProviderDiag, Read,
+    ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{
     Path, Type, Value, json, ops,
@@ -61,19 +61,34 @@ fn attribute(ty: Type, set: impl FnOnce(&mut Attribute)) -> Attribute {
 }
 
 fn schema<const N: usize>(attributes: [(&str, Attribute); N]) -> Schema {
-    let attributes = attributes.into_iter().map(|(name, attribute)| (name.into(), attribute)).collect();
-    Schema { block: Block { attributes, ..Block::default() }, ..Schema::default() }
+    let attributes = attributes
+        .into_iter()
+        .map(|(name, attribute)| (name.into(), attribute))
+        .collect();
+    Schema {
+        block: Block {
+            attributes,
+            ..Block::default()
+        },
+        ..Schema::default()
+    }
 }
 
 fn data_schema() -> Schema {
-    let identity = IdentitySchema { version: 0, attributes: BTreeMap::from([("id".into(), (Type::String, true))]) };
+    let identity = IdentitySchema {
+        version: 0,
+        attributes: BTreeMap::from([("id".into(), (Type::String, true))]),
+    };
     Schema {
         identity: Some(identity),
         ..schema([
             ("id", attribute(Type::String, |it| it.computed = true)),
             ("input", attribute(Type::Dynamic, |it| it.optional = true)),
             ("output", attribute(Type::Dynamic, |it| it.computed = true)),
-            ("triggers_replace", attribute(Type::Dynamic, |it| it.optional = true)),
+            (
+                "triggers_replace",
+                attribute(Type::Dynamic, |it| it.optional = true),
+            ),
         ])
     }
 }
@@ -89,7 +104,12 @@ fn remote_state_schema() -> Schema {
 }
 
 fn error(summary: impl Into<String>, detail: impl Into<String>, path: Option<Path>) -> ProviderDiag {
-    ProviderDiag { severity: Severity::Error, summary: summary.into(), detail: detail.into(), path }
+    ProviderDiag {
+        severity: Severity::Error,
+        summary: summary.into(),
+        detail: detail.into(),
+        path,
+    }
 }
 
 /// The complaint about a resource type that does not exist here.
@@ -108,13 +128,19 @@ fn unknown_id() -> Value {
 
 /// The planned state, and whether the instance must be replaced.
 fn plan_data(prior: &Value, proposed: &Value) -> (Value, bool) {
-    let Some(attributes) = proposed.as_entries() else { return (proposed.clone(), false) };
+    let Some(attributes) = proposed.as_entries() else {
+        return (proposed.clone(), false);
+    };
     let mut planned = attributes.clone();
     let input = get(proposed, "input");
     let replaced = !prior.is_null() && get(prior, "triggers_replace") != get(proposed, "triggers_replace");
     if prior.is_null() || replaced {
         // A null input is its own output at once: its type is known.
-        let output = if input.is_null() { input } else { Value::unknown(input.ty()) };
+        let output = if input.is_null() {
+            input
+        } else {
+            Value::unknown(input.ty())
+        };
         planned.insert("id".into(), unknown_id());
         planned.insert("output".into(), output);
     } else if get(prior, "input") != input {
@@ -124,7 +150,9 @@ fn plan_data(prior: &Value, proposed: &Value) -> (Value, bool) {
 }
 
 fn apply_data(planned: &Value, outside: &dyn Outside) -> Value {
-    let Some(attributes) = planned.as_entries() else { return planned.clone() };
+    let Some(attributes) = planned.as_entries() else {
+        return planned.clone();
+    };
     let mut state = attributes.clone();
     if !get(planned, "output").is_known() {
         state.insert("output".into(), get(planned, "input"));
@@ -170,25 +198,43 @@ impl Provider for Builtin {
 
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
         if let Some(diag) = unknown_kind(request.kind) {
-            return Answer { value: None, diags: vec![diag] };
+            return Answer {
+                value: None,
+                diags: vec![diag],
+            };
         }
         match json::decode(request.json, &data_schema().block.ty()) {
             Ok(value) => Answer::ok(Some(value)),
             Err(fault) => {
-                let detail = format!("What is stored of this terraform_data cannot be read: {}.", fault.message);
-                Answer { value: None, diags: vec![error("Invalid stored object", detail, Some(fault.path))] }
+                let detail = format!(
+                    "What is stored of this terraform_data cannot be read: {}.",
+                    fault.message
+                );
+                Answer {
+                    value: None,
+                    diags: vec![error("Invalid stored object", detail, Some(fault.path))],
+                }
             }
         }
     }
 
     async fn upgrade_identity(&self, _request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
-        let detail = "The identity of terraform_data has had one form only, so there is nothing to upgrade from.";
-        Answer { value: None, diags: vec![error("Identity cannot be upgraded", detail, None)] }
+        let detail =
+            "The identity of terraform_data has had one form only, so there is nothing to upgrade from.";
+        Answer {
+            value: None,
+            diags: vec![error("Identity cannot be upgraded", detail, None)],
+        }
     }
 
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {
         Answer {
-            value: Read { state: Some(request.current.clone()), private: Vec::new(), identity: None, deferred: None },
+            value: Read {
+                state: Some(request.current.clone()),
+                private: Vec::new(),
+                identity: None,
+                deferred: None,
+            },
             diags: unknown_kind(request.kind).into_iter().collect(),
         }
     }
@@ -198,7 +244,11 @@ impl Provider for Builtin {
         Answer {
             value: Planned {
                 state: Some(state),
-                requires_replace: if replaced { vec![Path::root().attr("triggers_replace")] } else { Vec::new() },
+                requires_replace: if replaced {
+                    vec![Path::root().attr("triggers_replace")]
+                } else {
+                    Vec::new()
+                },
                 private: Vec::new(),
                 identity: None,
                 legacy_type_system: false,
@@ -223,7 +273,10 @@ impl Provider for Builtin {
     async fn read_data(&self, _request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)> {
         let detail = "terraform_remote_state is not supported: reading another workspace's state needs a grant that this \
                       release cannot check. Hand the value over as a variable instead.";
-        Answer { value: (None, None), diags: vec![error("Unsupported data source", detail, None)] }
+        Answer {
+            value: (None, None),
+            diags: vec![error("Unsupported data source", detail, None)],
+        }
     }
 
     async fn stop(&self) {}
@@ -253,7 +306,12 @@ mod tests {
     }
 
     fn object(id: Value, input: Value, output: Value, triggers: Value) -> Value {
-        Value::object([("id", id), ("input", input), ("output", output), ("triggers_replace", triggers)])
+        Value::object([
+            ("id", id),
+            ("input", input),
+            ("output", output),
+            ("triggers_replace", triggers),
+        ])
     }
 
     fn null() -> Value {

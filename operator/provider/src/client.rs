@@ -36,7 +36,12 @@ pub struct Timeouts {
 impl Default for Timeouts {
     fn default() -> Self {
         let minutes = |count: u64| Some(Duration::from_secs(60 * count));
-        Self { schema: minutes(5), check: minutes(5), read: None, apply: None }
+        Self {
+            schema: minutes(5),
+            check: minutes(5),
+            read: None,
+            apply: None,
+        }
     }
 }
 
@@ -71,24 +76,39 @@ impl CallError {
             ),
             Self::Slow(limit) => (
                 "Plugin did not respond",
-                format!("The plugin of {provider} did not answer {call} within {} s and was ended.", limit.as_secs()),
+                format!(
+                    "The plugin of {provider} did not answer {call} within {} s and was ended.",
+                    limit.as_secs()
+                ),
             ),
             Self::Refused(status) => match status.code() {
                 Code::Unavailable => (
                     "Plugin did not respond",
                     format!("The plugin of {provider} failed to answer {call}. Its log may tell more."),
                 ),
-                Code::Cancelled => ("Request cancelled", format!("{provider} cancelled the {call} request.")),
-                Code::Unimplemented => {
-                    ("Unsupported plugin method", format!("The plugin of {provider} does not know the call {call}."))
-                }
+                Code::Cancelled => (
+                    "Request cancelled",
+                    format!("{provider} cancelled the {call} request."),
+                ),
+                Code::Unimplemented => (
+                    "Unsupported plugin method",
+                    format!("The plugin of {provider} does not know the call {call}."),
+                ),
                 code => (
                     "Plugin error",
-                    format!("The plugin of {provider} answered {call} with an unexpected error ({code:?}): {}", status.message()),
+                    format!(
+                        "The plugin of {provider} answered {call} with an unexpected error ({code:?}): {}",
+                        status.message()
+                    ),
                 ),
             },
         };
-        ProviderDiag { severity: Severity::Error, summary: summary.to_owned(), detail, path: None }
+        ProviderDiag {
+            severity: Severity::Error,
+            summary: summary.to_owned(),
+            detail,
+            path: None,
+        }
     }
 }
 
@@ -160,7 +180,12 @@ impl Client {
             ),
         };
         tokio::spawn(follow_output(GrpcStdioClient::new(channel.clone()), log));
-        Self { service, controller: GrpcControllerClient::new(channel), process, timeouts }
+        Self {
+            service,
+            controller: GrpcControllerClient::new(channel),
+            process,
+            timeouts,
+        }
     }
 
     /// The schema, in the form of generation 6.
@@ -168,9 +193,11 @@ impl Client {
         let request = tfplugin::get_provider_schema::Request {};
         let call = async {
             match &self.service {
-                Service::Five(client) => {
-                    client.clone().get_schema(request).await.map(|response| response.map(SchemaResponse::from))
-                }
+                Service::Five(client) => client
+                    .clone()
+                    .get_schema(request)
+                    .await
+                    .map(|response| response.map(SchemaResponse::from)),
                 Service::Six(client) => client.clone().get_provider_schema(request).await,
             }
         };
@@ -218,10 +245,9 @@ impl Client {
             }
         };
         // The connection of a dying process often breaks before its end is seen.
-        if status.code() == Code::Unavailable || status.code() == Code::Unknown || status.code() == Code::Cancelled {
-            if let Ok(how) = tokio::time::timeout(GRACE, self.process.ended()).await {
-                return Err(CallError::Ended(how));
-            }
+        let broken = matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Cancelled);
+        if broken && let Ok(how) = tokio::time::timeout(GRACE, self.process.ended()).await {
+            return Err(CallError::Ended(how));
         }
         Err(CallError::Refused(status))
     }
@@ -230,9 +256,13 @@ impl Client {
 /// Logs what the plugin prints through its frame, until the connection ends.
 async fn follow_output(mut stdio: GrpcStdioClient<Channel>, log: PluginLog) {
     // Older plugins do not have this service.
-    let Ok(stream) = stdio.stream_stdio(Empty {}).await else { return };
+    let Ok(stream) = stdio.stream_stdio(Empty {}).await else {
+        return;
+    };
     let mut stream = stream.into_inner();
     while let Ok(Some(part)) = stream.message().await {
-        String::from_utf8_lossy(&part.data).lines().for_each(|line| log.line(line));
+        String::from_utf8_lossy(&part.data)
+            .lines()
+            .for_each(|line| log.line(line));
     }
 }

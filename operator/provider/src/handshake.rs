@@ -4,11 +4,16 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use base64::{Engine, alphabet, engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig}};
+use base64::{
+    Engine, alphabet,
+    engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
+};
 
 /// Without it a plugin refuses to run.
-pub(crate) const COOKIE: (&str, &str) =
-    ("TF_PLUGIN_MAGIC_COOKIE", "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2");
+pub(crate) const COOKIE: (&str, &str) = (
+    "TF_PLUGIN_MAGIC_COOKIE",
+    "d602bf8f470bc67ca7faa0386276bbdd4330efaf76d1a219cb4d6991ca9872b2",
+);
 /// The protocol generations spoken here; a plugin answers with its own best of them.
 pub(crate) const VERSIONS: (&str, &str) = ("PLUGIN_PROTOCOL_VERSIONS", "5,6");
 /// Where a plugin without unix sockets may listen.
@@ -51,7 +56,9 @@ pub(crate) fn parse(line: &str) -> Result<Handshake, String> {
         return Err("it printed something else than the handshake line of a plugin (version 1)".to_owned());
     }
     if *kind != "grpc" {
-        return Err("it speaks a protocol from before gRPC; a newer release of the provider is needed".to_owned());
+        return Err(
+            "it speaks a protocol from before gRPC; a newer release of the provider is needed".to_owned(),
+        );
     }
     let generation = match *generation {
         "5" => Generation::Five,
@@ -78,7 +85,11 @@ pub(crate) fn parse(line: &str) -> Result<Handshake, String> {
     let certificate = GeneralPurpose::new(&alphabet::STANDARD, lenient)
         .decode(certificate)
         .map_err(|_| "its certificate cannot be read")?;
-    Ok(Handshake { generation, address, certificate })
+    Ok(Handshake {
+        generation,
+        address,
+        certificate,
+    })
 }
 
 #[cfg(test)]
@@ -99,23 +110,45 @@ mod tests {
         check("1|5|unix|/tmp/plugin1|grpc|YWJj\n", Ok(unix.clone()));
         check("1|5|unix|/tmp/plugin1|grpc|YWJj|true", Ok(unix.clone()));
         let tcp = Address::Tcp("127.0.0.1:1234".parse().unwrap());
-        let tcp = Handshake { generation: Generation::Six, address: tcp, ..unix };
+        let tcp = Handshake {
+            generation: Generation::Six,
+            address: tcp,
+            ..unix
+        };
         check("1|6|tcp|127.0.0.1:1234|grpc|YWJj", Ok(tcp));
     }
 
     #[test]
     fn nonsense() {
-        check("hello", Err("it printed something else than the handshake line of a plugin"));
-        check("", Err("it printed something else than the handshake line of a plugin"));
+        check(
+            "hello",
+            Err("it printed something else than the handshake line of a plugin"),
+        );
+        check(
+            "",
+            Err("it printed something else than the handshake line of a plugin"),
+        );
         check(
             "2|5|unix|/x|grpc|YWJj",
             Err("it printed something else than the handshake line of a plugin (version 1)"),
         );
-        check("1|4|unix|/x|netrpc|", Err("it speaks a protocol from before gRPC; a newer release of the provider is needed"));
+        check(
+            "1|4|unix|/x|netrpc|",
+            Err("it speaks a protocol from before gRPC; a newer release of the provider is needed"),
+        );
         check("1|7|unix|/x|grpc|YWJj", Err("it speaks neither protocol 5 nor 6"));
-        check("1|5|tcp|10.0.0.1:1|grpc|YWJj", Err("it listens on an address that is not of this machine"));
-        check("1|5|pipe|x|grpc|YWJj", Err("it listens on a kind of network that is not known here"));
-        check("1|5|unix|/x|grpc|", Err("it gave no certificate for the connection (AutoMTLS)"));
+        check(
+            "1|5|tcp|10.0.0.1:1|grpc|YWJj",
+            Err("it listens on an address that is not of this machine"),
+        );
+        check(
+            "1|5|pipe|x|grpc|YWJj",
+            Err("it listens on a kind of network that is not known here"),
+        );
+        check(
+            "1|5|unix|/x|grpc|",
+            Err("it gave no certificate for the connection (AutoMTLS)"),
+        );
         check("1|5|unix|/x|grpc|!!", Err("its certificate cannot be read"));
     }
 }

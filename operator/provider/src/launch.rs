@@ -14,8 +14,8 @@ use std::{
 };
 
 use landlock::{
-    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreated,
-    RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
+    ABI, Access, AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr,
+    RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
@@ -88,7 +88,11 @@ impl Request {
         let mut request = Self::default();
         let mut arguments = arguments.into_iter();
         while let Some(argument) = arguments.next() {
-            let mut value = || arguments.next().ok_or(LaunchError::Usage("a flag lacks its value"));
+            let mut value = || {
+                arguments
+                    .next()
+                    .ok_or(LaunchError::Usage("a flag lacks its value"))
+            };
             match argument.to_str() {
                 Some("--no-fence") => request.fence = Fence::Off,
                 Some("--require-fence") => request.fence = Fence::Required,
@@ -138,7 +142,10 @@ fn prepare(request: &Request) -> Result<(), LaunchError> {
         return Ok(());
     }
     // A core dump would hold credentials.
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
+    let none = Rlimit {
+        current: Some(0),
+        maximum: Some(0),
+    };
     rustix::process::setrlimit(Resource::Core, none).map_err(limit)?;
     let status = build_fence(request).map_err(LaunchError::Fence)?;
     match (status, request.fence) {
@@ -209,13 +216,20 @@ fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
         .scope(Scope::from_all(RULES))?
         .create()?;
     let read = AccessFs::from_read(RULES);
-    let system = SYSTEM.iter().map(Path::new).chain(request.read.iter().map(PathBuf::as_path));
+    let system = SYSTEM
+        .iter()
+        .map(Path::new)
+        .chain(request.read.iter().map(PathBuf::as_path));
     let fence = allow(fence, system, read)?;
     let binary = request.binary.parent().unwrap_or(&request.binary);
     let fence = allow(fence, [binary].into_iter(), read)?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let fence = allow(fence, DEVICES.iter().map(Path::new), device)?;
-    let fence = allow(fence, request.write.iter().map(PathBuf::as_path), AccessFs::from_all(RULES))?;
+    let fence = allow(
+        fence,
+        request.write.iter().map(PathBuf::as_path),
+        AccessFs::from_all(RULES),
+    )?;
     Ok(fence.restrict_self()?.ruleset)
 }
 
@@ -225,9 +239,15 @@ fn allow<'a>(
     access: landlock::BitFlags<AccessFs>,
 ) -> Result<RulesetCreated, RulesetError> {
     paths.into_iter().try_fold(fence, |fence, path| {
-        let Ok(file) = PathFd::new(path) else { return Ok(fence) };
+        let Ok(file) = PathFd::new(path) else {
+            return Ok(fence);
+        };
         // The kernel refuses folder rights on what is no folder.
-        let access = if path.is_dir() { access } else { access & AccessFs::from_file(RULES) };
+        let access = if path.is_dir() {
+            access
+        } else {
+            access & AccessFs::from_file(RULES)
+        };
         fence.add_rule(PathBeneath::new(file, access))
     })
 }
@@ -238,7 +258,10 @@ mod tests {
 
     fn check(arguments: &[&str], expected: Result<Request, &str>) {
         let got = Request::parse(arguments.iter().map(OsString::from));
-        assert_eq!(got.map_err(|error| error.to_string()), expected.map_err(|error| format!("ashlar launch: {error}")));
+        assert_eq!(
+            got.map_err(|error| error.to_string()),
+            expected.map_err(|error| format!("ashlar launch: {error}"))
+        );
     }
 
     #[test]
@@ -251,12 +274,15 @@ mod tests {
             binary: "/x/terraform-provider-y".into(),
         };
         assert_eq!(Request::parse(request.arguments()).unwrap(), request);
-        check(&["--no-fence", "--parent", "3", "--", "/x"], Ok(Request {
-            fence: Fence::Off,
-            parent: 3,
-            binary: "/x".into(),
-            ..Request::default()
-        }));
+        check(
+            &["--no-fence", "--parent", "3", "--", "/x"],
+            Ok(Request {
+                fence: Fence::Off,
+                parent: 3,
+                binary: "/x".into(),
+                ..Request::default()
+            }),
+        );
         check(&[], Err("no binary is given"));
         check(&["--parent", "x", "--", "/x"], Err("--parent wants a process id"));
         check(&["--read"], Err("a flag lacks its value"));

@@ -30,7 +30,11 @@ pub(crate) struct PluginLog {
 
 impl PluginLog {
     pub(crate) fn new(name: Arc<str>, redact: Redactor) -> Self {
-        Self { name, redact, panic: Arc::default() }
+        Self {
+            name,
+            redact,
+            panic: Arc::default(),
+        }
     }
 
     /// Logs what comes from `stream` until it ends.
@@ -131,7 +135,10 @@ mod tests {
             log.line(&format!("goroutine {at} {}", "x".repeat(1000)));
         }
         let panic = log.panic().unwrap();
-        assert!(panic.starts_with("panic: *** [recovered]\ngoroutine 0 x"), "{panic}");
+        assert!(
+            panic.starts_with("panic: *** [recovered]\ngoroutine 0 x"),
+            "{panic}"
+        );
         assert_eq!(panic.lines().count(), TAIL_LINES);
         assert!(panic.len() < TAIL_LINES * (TAIL_WIDTH + 1));
     }

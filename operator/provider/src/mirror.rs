@@ -139,7 +139,10 @@ impl Mirrors {
         let mut found = BTreeMap::new();
         let platform = platform();
         for mirror in &self.folders {
-            let folder = mirror.join(&*provider.host).join(&*provider.namespace).join(&*provider.name);
+            let folder = mirror
+                .join(&*provider.host)
+                .join(&*provider.namespace)
+                .join(&*provider.name);
             let unreadable = |error| MirrorError::Read(folder.clone(), error);
             let entries = match fs::read_dir(&folder) {
                 Ok(entries) => entries,
@@ -154,11 +157,17 @@ impl Mirrors {
                 if let Ok(version) = name.parse::<Version>() {
                     let package = entry.path().join(&platform);
                     if package.is_dir() {
-                        let package = Package { version: version.clone(), location: Location::Folder(package) };
+                        let package = Package {
+                            version: version.clone(),
+                            location: Location::Folder(package),
+                        };
                         found.entry(version).or_insert(package);
                     }
                 } else if let Some(version) = packed_version(name, &provider.name, &platform) {
-                    packed.push(Package { version, location: Location::Zip(entry.path()) });
+                    packed.push(Package {
+                        version,
+                        location: Location::Zip(entry.path()),
+                    });
                 }
             }
             for package in packed {
@@ -172,9 +181,15 @@ impl Mirrors {
     pub fn select(&self, provider: &Provider, constraints: &Constraints) -> Result<Package, MirrorError> {
         let packages = self.packages(provider)?;
         if packages.is_empty() {
-            return Err(MirrorError::Absent { provider: provider.clone(), folders: self.folders.clone() });
+            return Err(MirrorError::Absent {
+                provider: provider.clone(),
+                folders: self.folders.clone(),
+            });
         }
-        let newest = packages.iter().rev().find(|(version, _)| constraints.allow_provider(version));
+        let newest = packages
+            .iter()
+            .rev()
+            .find(|(version, _)| constraints.allow_provider(version));
         match newest {
             Some((_, package)) => Ok(package.clone()),
             None => Err(MirrorError::NoVersion {
@@ -236,7 +251,10 @@ fn find_binary(folder: &Path, name: &str) -> Result<PathBuf, MirrorError> {
     candidates
         .into_iter()
         .next()
-        .ok_or_else(|| MirrorError::NoBinary { folder: folder.to_owned(), name: wanted })
+        .ok_or_else(|| MirrorError::NoBinary {
+            folder: folder.to_owned(),
+            name: wanted,
+        })
 }
 
 #[cfg(test)]

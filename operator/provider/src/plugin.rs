@@ -12,8 +12,8 @@ use std::{
 
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest,
-    ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, Provider, ProviderDiag, Read,
+    ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{Type, Value, json::WireError, schema::ProviderSchema};
 use async_trait::async_trait;
@@ -69,8 +69,10 @@ impl KnownSchema {
             return Some(types.clone());
         }
         let (name, schema) = self.schema.resources.get_key_value(kind)?;
-        let types =
-            ResourceTypes { object: schema.block.ty(), identity: schema.identity.as_ref().map(|identity| identity.ty()) };
+        let types = ResourceTypes {
+            object: schema.block.ty(),
+            identity: schema.identity.as_ref().map(|identity| identity.ty()),
+        };
         known.insert(name.clone(), types.clone());
         Some(types)
     }
@@ -118,7 +120,11 @@ impl Plugin {
     ) -> Result<Self, Diags> {
         let name = provider.for_display();
         let failed = |error: &dyn Error| {
-            let detail = format!("The plugin of {name} ({}) could not be started: {}.", binary.display(), chain(error));
+            let detail = format!(
+                "The plugin of {name} ({}) could not be started: {}.",
+                binary.display(),
+                chain(error)
+            );
             Diags::from(Diag::error("Failed to instantiate provider", detail))
         };
         let identity = Identity::new().map_err(|error| failed(&error))?;
@@ -126,7 +132,9 @@ impl Plugin {
         let (process, handshake, log) = Process::start(&plugin_name, binary, identity.pem(), &options.launch)
             .await
             .map_err(|error| failed(&error))?;
-        let tls = identity.trusting(handshake.certificate.into()).map_err(|error| failed(&error))?;
+        let tls = identity
+            .trusting(handshake.certificate.into())
+            .map_err(|error| failed(&error))?;
         let channel = tokio::time::timeout(options.launch.handshake, connect(handshake.address, tls)).await;
         let channel = match channel {
             Ok(channel) => channel.map_err(|error| failed(&error))?,
@@ -135,7 +143,13 @@ impl Plugin {
                 return Err(Diag::error("Failed to instantiate provider", detail).into());
             }
         };
-        let client = Client::new(handshake.generation, channel, Arc::new(process), log, options.timeouts);
+        let client = Client::new(
+            handshake.generation,
+            channel,
+            Arc::new(process),
+            log,
+            options.timeouts,
+        );
         Ok(Self {
             name,
             client,
@@ -162,7 +176,11 @@ impl Plugin {
     }
 
     async fn ask_schema(&self) -> Result<KnownSchema, Vec<ProviderDiag>> {
-        let mut response = self.client.schema().await.map_err(|error| self.refused(&error, "GetProviderSchema"))?;
+        let mut response = self
+            .client
+            .schema()
+            .await
+            .map_err(|error| self.refused(&error, "GetProviderSchema"))?;
         let mut diags = wire::diags(std::mem::take(&mut response.diagnostics));
         if has_errors(&diags) {
             return Err(diags);
@@ -182,7 +200,8 @@ impl Plugin {
         }
         let schema = provider_schema(response, identities.identity_schemas)
             .map_err(|error| self.nonsense(format!("sent a schema that makes no sense: {error}")))?;
-        KnownSchema::new(schema).map_err(|error| self.nonsense(format!("sent a schema that makes no sense: {}", error.message)))
+        KnownSchema::new(schema)
+            .map_err(|error| self.nonsense(format!("sent a schema that makes no sense: {}", error.message)))
     }
 
     fn refused(&self, error: &CallError, call: &str) -> Vec<ProviderDiag> {
@@ -190,28 +209,52 @@ impl Plugin {
     }
 
     fn nonsense(&self, what: String) -> Vec<ProviderDiag> {
-        let detail = format!("The plugin of {} {what}. This is a bug of the provider.", self.name);
-        vec![ProviderDiag { severity: Severity::Error, summary: "Plugin error".to_owned(), detail, path: None }]
+        let detail = format!(
+            "The plugin of {} {what}. This is a bug of the provider.",
+            self.name
+        );
+        vec![ProviderDiag {
+            severity: Severity::Error,
+            summary: "Plugin error".to_owned(),
+            detail,
+            path: None,
+        }]
     }
 
     fn unreadable(&self, call: &str, error: &WireError) -> Vec<ProviderDiag> {
-        self.nonsense(format!("answered {call} with a value that does not fit its schema ({})", placed(error)))
+        self.nonsense(format!(
+            "answered {call} with a value that does not fit its schema ({})",
+            placed(error)
+        ))
     }
 
     fn unwritable(&self, call: &str, error: &WireError) -> Vec<ProviderDiag> {
-        let detail = format!("A value for {call} of {} does not fit its schema ({}).", self.name, placed(error));
-        vec![ProviderDiag { severity: Severity::Error, summary: "Plugin error".to_owned(), detail, path: None }]
+        let detail = format!(
+            "A value for {call} of {} does not fit its schema ({}).",
+            self.name,
+            placed(error)
+        );
+        vec![ProviderDiag {
+            severity: Severity::Error,
+            summary: "Plugin error".to_owned(),
+            detail,
+            path: None,
+        }]
     }
 
     async fn resource(&self, kind: &str) -> Result<(&Arc<KnownSchema>, ResourceTypes), Vec<ProviderDiag>> {
         let known = self.known().await?;
-        let types = known.resource(kind).ok_or_else(|| unknown("resource type", kind))?;
+        let types = known
+            .resource(kind)
+            .ok_or_else(|| unknown("resource type", kind))?;
         Ok((known, types))
     }
 
     async fn data_source(&self, kind: &str) -> Result<(&Arc<KnownSchema>, Type), Vec<ProviderDiag>> {
         let known = self.known().await?;
-        let ty = known.data_source(kind).ok_or_else(|| unknown("data source", kind))?;
+        let ty = known
+            .data_source(kind)
+            .ok_or_else(|| unknown("data source", kind))?;
         Ok((known, ty))
     }
 
@@ -236,7 +279,11 @@ impl Plugin {
         Ok(response.map_err(|error| self.refused(&error, CALL))?.diagnostics)
     }
 
-    async fn try_validate_resource(&self, kind: &str, config: &Value) -> Result<Vec<Diagnostic>, Vec<ProviderDiag>> {
+    async fn try_validate_resource(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Vec<Diagnostic>, Vec<ProviderDiag>> {
         const CALL: &str = "ValidateResourceConfig";
         let (_, types) = self.resource(kind).await?;
         let request = tfplugin::validate_resource_config::Request {
@@ -248,7 +295,11 @@ impl Plugin {
         Ok(response.map_err(|error| self.refused(&error, CALL))?.diagnostics)
     }
 
-    async fn try_validate_data(&self, kind: &str, config: &Value) -> Result<Vec<Diagnostic>, Vec<ProviderDiag>> {
+    async fn try_validate_data(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Vec<Diagnostic>, Vec<ProviderDiag>> {
         const CALL: &str = "ValidateDataResourceConfig";
         let (_, ty) = self.data_source(kind).await?;
         let request = tfplugin::validate_data_resource_config::Request {
@@ -259,7 +310,10 @@ impl Plugin {
         Ok(response.map_err(|error| self.refused(&error, CALL))?.diagnostics)
     }
 
-    async fn try_upgrade_state(&self, asked: &UpgradeRequest<'_>) -> Result<Answer<Option<Value>>, Vec<ProviderDiag>> {
+    async fn try_upgrade_state(
+        &self,
+        asked: &UpgradeRequest<'_>,
+    ) -> Result<Answer<Option<Value>>, Vec<ProviderDiag>> {
         const CALL: &str = "UpgradeResourceState";
         let (_, types) = self.resource(asked.kind).await?;
         let request = tfplugin::upgrade_resource_state::Request {
@@ -267,13 +321,24 @@ impl Plugin {
             version: asked.version,
             raw_state: Some(raw(asked.json)),
         };
-        let response = self.client.upgrade_state(request).await.map_err(|error| self.refused(&error, CALL))?;
+        let response = self
+            .client
+            .upgrade_state(request)
+            .await
+            .map_err(|error| self.refused(&error, CALL))?;
         let mut diags = wire::diags(response.diagnostics);
-        let value = self.keep(&mut diags, CALL, wire::decode(response.upgraded_state, &types.object));
+        let value = self.keep(
+            &mut diags,
+            CALL,
+            wire::decode(response.upgraded_state, &types.object),
+        );
         Ok(Answer { value, diags })
     }
 
-    async fn try_upgrade_identity(&self, asked: &UpgradeRequest<'_>) -> Result<Answer<Option<Value>>, Vec<ProviderDiag>> {
+    async fn try_upgrade_identity(
+        &self,
+        asked: &UpgradeRequest<'_>,
+    ) -> Result<Answer<Option<Value>>, Vec<ProviderDiag>> {
         const CALL: &str = "UpgradeResourceIdentity";
         let (_, types) = self.resource(asked.kind).await?;
         let request = tfplugin::upgrade_resource_identity::Request {
@@ -281,7 +346,11 @@ impl Plugin {
             version: asked.version,
             raw_identity: Some(raw(asked.json)),
         };
-        let response = self.client.upgrade_identity(request).await.map_err(|error| self.refused(&error, CALL))?;
+        let response = self
+            .client
+            .upgrade_identity(request)
+            .await
+            .map_err(|error| self.refused(&error, CALL))?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.upgraded_identity, types.identity.as_ref());
         let value = self.keep(&mut diags, CALL, identity).flatten();
@@ -298,9 +367,14 @@ impl Plugin {
             private: asked.private.to_vec(),
             provider_meta: known.meta.clone(),
             client_capabilities: capabilities(asked.deferral_allowed),
-            current_identity: wire::encode_identity(asked.identity, types.identity.as_ref()).map_err(unwritable)?,
+            current_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
+                .map_err(unwritable)?,
         };
-        let response = self.client.read(request).await.map_err(|error| self.refused(&error, CALL))?;
+        let response = self
+            .client
+            .read(request)
+            .await
+            .map_err(|error| self.refused(&error, CALL))?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.new_identity, types.identity.as_ref());
         let value = Read {
@@ -331,13 +405,22 @@ impl Plugin {
             prior_private: asked.private.to_vec(),
             provider_meta: known.meta.clone(),
             client_capabilities: capabilities(asked.deferral_allowed),
-            prior_identity: wire::encode_identity(asked.identity, types.identity.as_ref()).map_err(unwritable)?,
+            prior_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
+                .map_err(unwritable)?,
         };
-        let response = self.client.plan(request).await.map_err(|error| self.refused(&error, CALL))?;
+        let response = self
+            .client
+            .plan(request)
+            .await
+            .map_err(|error| self.refused(&error, CALL))?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.planned_identity, types.identity.as_ref());
         let value = Planned {
-            state: self.keep(&mut diags, CALL, wire::decode(response.planned_state, &types.object)),
+            state: self.keep(
+                &mut diags,
+                CALL,
+                wire::decode(response.planned_state, &types.object),
+            ),
             requires_replace: response.requires_replace.into_iter().map(wire::path).collect(),
             private: response.planned_private,
             identity: self.keep(&mut diags, CALL, identity).flatten(),
@@ -358,9 +441,14 @@ impl Plugin {
             config: wire::encode(asked.config, &types.object).map_err(unwritable)?,
             planned_private: asked.private.to_vec(),
             provider_meta: known.meta.clone(),
-            planned_identity: wire::encode_identity(asked.identity, types.identity.as_ref()).map_err(unwritable)?,
+            planned_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
+                .map_err(unwritable)?,
         };
-        let response = self.client.apply(request).await.map_err(|error| self.refused(&error, CALL))?;
+        let response = self
+            .client
+            .apply(request)
+            .await
+            .map_err(|error| self.refused(&error, CALL))?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.new_identity, types.identity.as_ref());
         let value = Applied {
@@ -381,15 +469,23 @@ impl Plugin {
             provider_meta: known.meta.clone(),
             client_capabilities: capabilities(asked.deferral_allowed),
         };
-        let response = self.client.read_data(request).await.map_err(|error| self.refused(&error, CALL))?;
+        let response = self
+            .client
+            .read_data(request)
+            .await
+            .map_err(|error| self.refused(&error, CALL))?;
         let mut diags = wire::diags(response.diagnostics);
         let state = self.keep(&mut diags, CALL, wire::decode(response.state, &ty));
-        Ok(Answer { value: (state, wire::deferred(response.deferred)), diags })
+        Ok(Answer {
+            value: (state, wire::deferred(response.deferred)),
+            diags,
+        })
     }
 
     /// The value, or a remark that it could not be read.
     fn keep<T>(&self, diags: &mut Vec<ProviderDiag>, call: &str, read: Result<T, WireError>) -> Option<T> {
-        read.map_err(|error| diags.extend(self.unreadable(call, &error))).ok()
+        read.map_err(|error| diags.extend(self.unreadable(call, &error)))
+            .ok()
     }
 }
 
@@ -407,11 +503,17 @@ fn nothing_planned() -> Planned {
 }
 
 fn capabilities(deferral_allowed: bool) -> Option<ClientCapabilities> {
-    Some(ClientCapabilities { deferral_allowed, write_only_attributes_allowed: true })
+    Some(ClientCapabilities {
+        deferral_allowed,
+        write_only_attributes_allowed: true,
+    })
 }
 
 fn raw(json: &[u8]) -> RawState {
-    RawState { json: json.to_vec(), flatmap: HashMap::new() }
+    RawState {
+        json: json.to_vec(),
+        flatmap: HashMap::new(),
+    }
 }
 
 fn has_errors(diags: &[ProviderDiag]) -> bool {
@@ -420,11 +522,20 @@ fn has_errors(diags: &[ProviderDiag]) -> bool {
 
 fn unknown(what: &str, kind: &str) -> Vec<ProviderDiag> {
     let summary = format!("unknown {what} {kind:?}");
-    vec![ProviderDiag { severity: Severity::Error, summary, detail: String::new(), path: None }]
+    vec![ProviderDiag {
+        severity: Severity::Error,
+        summary,
+        detail: String::new(),
+        path: None,
+    }]
 }
 
 fn placed(error: &WireError) -> String {
-    if error.path.is_root() { error.message.clone() } else { format!("{}: {}", error.path, error.message) }
+    if error.path.is_root() {
+        error.message.clone()
+    } else {
+        format!("{}: {}", error.path, error.message)
+    }
 }
 
 /// An error with its causes.
@@ -443,7 +554,10 @@ pub(crate) fn chain(error: &dyn Error) -> String {
 pub(crate) fn as_diags(diags: Vec<ProviderDiag>) -> Diags {
     diags
         .into_iter()
-        .map(|diag| Diag { severity: diag.severity, ..Diag::error(diag.summary, diag.detail) })
+        .map(|diag| Diag {
+            severity: diag.severity,
+            ..Diag::error(diag.summary, diag.detail)
+        })
         .collect()
 }
 
@@ -458,7 +572,10 @@ fn failed_with<T>(value: T) -> impl FnOnce(Vec<ProviderDiag>) -> Answer<T> {
 #[async_trait]
 impl Provider for Plugin {
     async fn schema(&self) -> Result<Arc<ProviderSchema>, Diags> {
-        self.known().await.map(|known| known.schema.clone()).map_err(as_diags)
+        self.known()
+            .await
+            .map(|known| known.schema.clone())
+            .map_err(as_diags)
     }
 
     async fn validate_provider(&self, config: &Value) -> Vec<ProviderDiag> {
@@ -478,36 +595,60 @@ impl Provider for Plugin {
     }
 
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
-        self.try_upgrade_state(&request).await.unwrap_or_else(failed_with(None))
+        self.try_upgrade_state(&request)
+            .await
+            .unwrap_or_else(failed_with(None))
     }
 
     async fn upgrade_identity(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
-        self.try_upgrade_identity(&request).await.unwrap_or_else(failed_with(None))
+        self.try_upgrade_identity(&request)
+            .await
+            .unwrap_or_else(failed_with(None))
     }
 
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {
-        let nothing = Read { state: None, private: Vec::new(), identity: None, deferred: None };
+        let nothing = Read {
+            state: None,
+            private: Vec::new(),
+            identity: None,
+            deferred: None,
+        };
         self.try_read(&request).await.unwrap_or_else(failed_with(nothing))
     }
 
     async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned> {
-        self.try_plan(&request).await.unwrap_or_else(failed_with(nothing_planned()))
+        self.try_plan(&request)
+            .await
+            .unwrap_or_else(failed_with(nothing_planned()))
     }
 
     async fn apply(&self, request: ApplyRequest<'_>) -> Answer<Applied> {
-        let nothing = Applied { state: None, private: Vec::new(), identity: None, legacy_type_system: false };
-        self.try_apply(&request).await.unwrap_or_else(failed_with(nothing))
+        let nothing = Applied {
+            state: None,
+            private: Vec::new(),
+            identity: None,
+            legacy_type_system: false,
+        };
+        self.try_apply(&request)
+            .await
+            .unwrap_or_else(failed_with(nothing))
     }
 
     async fn read_data(&self, request: ReadDataRequest<'_>) -> DataAnswer {
-        self.try_read_data(&request).await.unwrap_or_else(failed_with((None, None)))
+        self.try_read_data(&request)
+            .await
+            .unwrap_or_else(failed_with((None, None)))
     }
 
     async fn stop(&self) {
         match self.client.stop(tfplugin::stop_provider::Request {}).await {
             Ok(response) if response.error.is_empty() => {}
-            Ok(response) => tracing::warn!(provider = %self.name, "the provider cannot stop: {}", response.error),
-            Err(error) => tracing::warn!(provider = %self.name, ?error, "the provider could not be told to stop"),
+            Ok(response) => {
+                tracing::warn!(provider = %self.name, "the provider cannot stop: {}", response.error)
+            }
+            Err(error) => {
+                tracing::warn!(provider = %self.name, ?error, "the provider could not be told to stop")
+            }
         }
     }
 

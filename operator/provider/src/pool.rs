@@ -50,11 +50,18 @@ impl BinaryId {
 
 impl SchemaCache {
     fn get(&self, binary: &BinaryId) -> Option<Arc<KnownSchema>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(binary).cloned()
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(binary)
+            .cloned()
     }
 
     fn put(&self, binary: BinaryId, known: Arc<KnownSchema>) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(binary, known);
+        self.0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(binary, known);
     }
 }
 
@@ -82,9 +89,22 @@ impl Plugins {
     ) -> Self {
         let slots = binaries
             .into_iter()
-            .map(|(provider, binary)| (provider, Slot { binary, spare: tokio::sync::Mutex::default() }))
+            .map(|(provider, binary)| {
+                (
+                    provider,
+                    Slot {
+                        binary,
+                        spare: tokio::sync::Mutex::default(),
+                    },
+                )
+            })
             .collect();
-        Self { slots, options, schemas, outside }
+        Self {
+            slots,
+            options,
+            schemas,
+            outside,
+        }
     }
 
     /// Ends the processes that serve nobody. Those in use end through their own `close`, or when dropped.
@@ -106,7 +126,11 @@ impl Plugins {
         })
     }
 
-    async fn launch(&self, provider: &ashlar_addr::Provider, slot: &Slot) -> Result<(Arc<Plugin>, BinaryId), Diags> {
+    async fn launch(
+        &self,
+        provider: &ashlar_addr::Provider,
+        slot: &Slot,
+    ) -> Result<(Arc<Plugin>, BinaryId), Diags> {
         let binary = BinaryId::of(&slot.binary).map_err(|error| {
             let detail = format!(
                 "The plugin of {} ({}) could not be read: {error}.",
@@ -129,7 +153,10 @@ impl Providers for Plugins {
         }
         let slot = self.slot(provider)?;
         let mut spare = slot.spare.lock().await;
-        if let Some(known) = BinaryId::of(&slot.binary).ok().and_then(|binary| self.schemas.get(&binary)) {
+        if let Some(known) = BinaryId::of(&slot.binary)
+            .ok()
+            .and_then(|binary| self.schemas.get(&binary))
+        {
             return Ok(known.schema.clone());
         }
         let (plugin, binary) = self.launch(provider, slot).await?;

@@ -106,7 +106,10 @@ impl Process {
         let mut child = spawn(command).await.map_err(StartError::Spawn)?;
         let log = PluginLog::new(name.clone(), options.redact.clone());
         let stdout = child.stdout.take();
-        let stderr = child.stderr.take().map(|stream| tokio::spawn(log.clone().follow(stream)));
+        let stderr = child
+            .stderr
+            .take()
+            .map(|stream| tokio::spawn(log.clone().follow(stream)));
 
         let (kill, killed) = oneshot::channel();
         let (report, ended) = watch::channel(None);
@@ -121,9 +124,14 @@ impl Process {
             report.send_replace(Some(ending(status, last_words.panic()).into()));
             drop(private);
         });
-        let process = Self { ended, kill: std::sync::Mutex::new(Some(kill)) };
+        let process = Self {
+            ended,
+            kill: std::sync::Mutex::new(Some(kill)),
+        };
 
-        let Some(stdout) = stdout else { return Err(StartError::Nonsense("it has no standard output".to_owned())) };
+        let Some(stdout) = stdout else {
+            return Err(StartError::Nonsense("it has no standard output".to_owned()));
+        };
         let mut stdout = BufReader::new(stdout);
         let line = match timeout(options.handshake, first_line(&mut stdout)).await {
             Err(_) => return Err(StartError::Slow(options.handshake)),
@@ -138,7 +146,9 @@ impl Process {
             // Standard output is closed: it ended, or it soon will.
             None => match timeout(options.handshake, process.ended()).await {
                 Ok(how) => Err(StartError::Ended(how)),
-                Err(_) => Err(StartError::Nonsense("it closed its output without a word".to_owned())),
+                Err(_) => Err(StartError::Nonsense(
+                    "it closed its output without a word".to_owned(),
+                )),
             },
         }
     }
@@ -146,13 +156,20 @@ impl Process {
     /// Waits for the end of the process; says how it ended.
     pub(crate) async fn ended(&self) -> Arc<str> {
         let mut ended = self.ended.clone();
-        let how = ended.wait_for(Option::is_some).await.ok().and_then(|how| how.clone());
+        let how = ended
+            .wait_for(Option::is_some)
+            .await
+            .ok()
+            .and_then(|how| how.clone());
         how.unwrap_or_else(|| "it was killed".into())
     }
 
     /// Kills the process and its group. Returns at once.
     pub(crate) fn kill(&self) {
-        let mut kill = self.kill.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut kill = self
+            .kill
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         drop(kill.take());
     }
 }
@@ -223,17 +240,25 @@ async fn spawn(command: Command) -> io::Result<Child> {
             }
         };
         // Should no thread be had, the channel is closed and every start fails below.
-        let _ = std::thread::Builder::new().name("plugin-starter".to_owned()).spawn(work);
+        let _ = std::thread::Builder::new()
+            .name("plugin-starter".to_owned())
+            .spawn(work);
         sender
     });
     let gone = || io::Error::other("the thread that starts processes is gone");
     let (answer, child) = oneshot::channel();
-    starter.send((command, Handle::current(), answer)).map_err(|_| gone())?;
+    starter
+        .send((command, Handle::current(), answer))
+        .map_err(|_| gone())?;
     child.await.map_err(|_| gone())?
 }
 
 /// Waits until the process ended, killing it when asked; nothing of its group is left after that.
-async fn until_end(child: &mut Child, group: Option<Pid>, killed: oneshot::Receiver<()>) -> io::Result<ExitStatus> {
+async fn until_end(
+    child: &mut Child,
+    group: Option<Pid>,
+    killed: oneshot::Receiver<()>,
+) -> io::Result<ExitStatus> {
     let kill_group = || {
         if let Some(group) = group {
             // It fails only when nothing is left to kill.
@@ -252,7 +277,10 @@ async fn until_end(child: &mut Child, group: Option<Pid>, killed: oneshot::Recei
 }
 
 fn ending(status: io::Result<ExitStatus>, panic: Option<String>) -> String {
-    let status = status.map_or_else(|error| format!("its end could not be observed ({error})"), |status| status.to_string());
+    let status = status.map_or_else(
+        |error| format!("its end could not be observed ({error})"),
+        |status| status.to_string(),
+    );
     match panic {
         Some(panic) => format!("{status}\n\n{panic}"),
         None => status,
@@ -273,7 +301,11 @@ impl PrivateFolder {
         builder.recursive(true).mode(0o700).create(scratch)?;
         builder.recursive(false);
         loop {
-            let folder = scratch.join(format!("p{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+            let folder = scratch.join(format!(
+                "p{}-{}",
+                std::process::id(),
+                NEXT.fetch_add(1, Ordering::Relaxed)
+            ));
             match builder.create(&folder) {
                 // Left over from a process that had our id before us.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}

@@ -31,11 +31,18 @@ pub(crate) struct SchemaError {
 
 impl SchemaError {
     fn new(fault: impl Into<String>) -> Self {
-        Self { place: String::new(), fault: fault.into() }
+        Self {
+            place: String::new(),
+            fault: fault.into(),
+        }
     }
 
     fn inside(mut self, name: &str) -> Self {
-        self.place = if self.place.is_empty() { name.to_owned() } else { format!("{name}.{}", self.place) };
+        self.place = if self.place.is_empty() {
+            name.to_owned()
+        } else {
+            format!("{name}.{}", self.place)
+        };
         self
     }
 }
@@ -68,8 +75,16 @@ pub(crate) fn provider_schema(
                 Ok((Arc::from(name), converted))
             })
             .collect::<Result<_, SchemaError>>()?,
-        data_sources: sent.data_source_schemas.into_iter().map(plain).collect::<Result<_, _>>()?,
-        ephemeral_resources: sent.ephemeral_resource_schemas.into_iter().map(plain).collect::<Result<_, _>>()?,
+        data_sources: sent
+            .data_source_schemas
+            .into_iter()
+            .map(plain)
+            .collect::<Result<_, _>>()?,
+        ephemeral_resources: sent
+            .ephemeral_resource_schemas
+            .into_iter()
+            .map(plain)
+            .collect::<Result<_, _>>()?,
         plan_destroy: capabilities.plan_destroy,
         get_provider_schema_optional: capabilities.get_provider_schema_optional,
         move_resource_state: capabilities.move_resource_state,
@@ -89,7 +104,10 @@ fn identity_schema(sent: ResourceIdentitySchema) -> Result<IdentitySchema, Schem
         let ty = plain_type(&attribute.r#type).map_err(|error| error.inside(&attribute.name))?;
         Ok((attribute.name, (ty, attribute.required_for_import)))
     });
-    Ok(IdentitySchema { version: sent.version, attributes: unique(attributes)? })
+    Ok(IdentitySchema {
+        version: sent.version,
+        attributes: unique(attributes)?,
+    })
 }
 
 fn block(sent: v6::schema::Block) -> Result<Block, SchemaError> {
@@ -98,7 +116,11 @@ fn block(sent: v6::schema::Block) -> Result<Block, SchemaError> {
     if let Some(name) = blocks.keys().find(|name| attributes.contains_key(*name)) {
         return Err(SchemaError::new("an attribute and a block have the same name").inside(name));
     }
-    Ok(Block { attributes, blocks, deprecated: sent.deprecated.then_some(sent.deprecation_message) })
+    Ok(Block {
+        attributes,
+        blocks,
+        deprecated: sent.deprecated.then_some(sent.deprecation_message),
+    })
 }
 
 /// Collects by name; a name given twice is an error.
@@ -142,7 +164,10 @@ fn nested_attributes(sent: v6::schema::Object) -> Result<AttributeType, SchemaEr
         ObjectNesting::Map => Nesting::Map,
         ObjectNesting::Invalid => return Err(SchemaError::new("the nesting mode is not valid")),
     };
-    Ok(AttributeType::Nested { nesting, attributes: unique(sent.attributes.into_iter().map(attribute))? })
+    Ok(AttributeType::Nested {
+        nesting,
+        attributes: unique(sent.attributes.into_iter().map(attribute))?,
+    })
 }
 
 fn nested_block(sent: v6::schema::NestedBlock) -> Result<(String, NestedBlock), SchemaError> {
@@ -158,8 +183,12 @@ fn nested_block(sent: v6::schema::NestedBlock) -> Result<(String, NestedBlock), 
     };
     let content = block(sent.block.unwrap_or_default()).map_err(|error| error.inside(&sent.type_name))?;
     let items = |count: i64| u64::try_from(count).unwrap_or(0);
-    let nested =
-        NestedBlock { nesting, block: content, min_items: items(sent.min_items), max_items: items(sent.max_items) };
+    let nested = NestedBlock {
+        nesting,
+        block: content,
+        min_items: items(sent.min_items),
+        max_items: items(sent.max_items),
+    };
     Ok((sent.type_name, nested))
 }
 
@@ -170,7 +199,10 @@ fn plain_type(sent: &[u8]) -> Result<Type, SchemaError> {
 impl From<v5::SchemaResponse> for v6::SchemaResponse {
     fn from(sent: v5::SchemaResponse) -> Self {
         let all = |schemas: HashMap<String, v5::Schema>| {
-            schemas.into_iter().map(|(name, schema)| (name, schema.into())).collect()
+            schemas
+                .into_iter()
+                .map(|(name, schema)| (name, schema.into()))
+                .collect()
         };
         Self {
             provider: sent.provider.map(Into::into),
@@ -186,7 +218,10 @@ impl From<v5::SchemaResponse> for v6::SchemaResponse {
 
 impl From<v5::Schema> for v6::Schema {
     fn from(sent: v5::Schema) -> Self {
-        Self { version: sent.version, block: sent.block.map(Into::into) }
+        Self {
+            version: sent.version,
+            block: sent.block.map(Into::into),
+        }
     }
 }
 
@@ -237,11 +272,17 @@ mod tests {
     use super::*;
 
     fn attribute_of(name: &str, ty: &str) -> v6::schema::Attribute {
-        v6::schema::Attribute { name: name.into(), r#type: ty.into(), ..Default::default() }
+        v6::schema::Attribute {
+            name: name.into(),
+            r#type: ty.into(),
+            ..Default::default()
+        }
     }
 
     fn check(sent: v6::schema::Block, expected: Result<&str, &str>) {
-        let got = block(sent).map(|block| block.ty().to_string()).map_err(|error| error.to_string());
+        let got = block(sent)
+            .map(|block| block.ty().to_string())
+            .map_err(|error| error.to_string());
         assert_eq!(got.as_deref().map_err(String::as_str), expected);
     }
 
@@ -249,30 +290,61 @@ mod tests {
     fn blocks() {
         let nested = |name: &str, nesting: BlockNesting| v6::schema::NestedBlock {
             type_name: name.into(),
-            block: Some(v6::schema::Block { attributes: vec![attribute_of("x", "\"bool\"")], ..Default::default() }),
+            block: Some(v6::schema::Block {
+                attributes: vec![attribute_of("x", "\"bool\"")],
+                ..Default::default()
+            }),
             nesting: nesting.into(),
             ..Default::default()
         };
-        let sent = |attributes, block_types| v6::schema::Block { attributes, block_types, ..Default::default() };
+        let sent = |attributes, block_types| v6::schema::Block {
+            attributes,
+            block_types,
+            ..Default::default()
+        };
         check(
-            sent(vec![attribute_of("a", r#"["list","string"]"#)], vec![nested("b", BlockNesting::Set)]),
+            sent(
+                vec![attribute_of("a", r#"["list","string"]"#)],
+                vec![nested("b", BlockNesting::Set)],
+            ),
             Ok("object({a = list(string), b = set(object({x = bool}))})"),
         );
         let object = v6::schema::Object {
             attributes: vec![attribute_of("y", "\"number\"")],
             nesting: ObjectNesting::Map.into(),
         };
-        let with_object = v6::schema::Attribute { nested_type: Some(object), ..attribute_of("o", "") };
-        check(sent(vec![with_object], vec![]), Ok("object({o = map(object({y = number}))})"));
-        check(sent(vec![attribute_of("a", "\"wat\"")], vec![]), Err("a: the type cannot be read"));
-        check(sent(vec![attribute_of("a", "{")], vec![]), Err("a: the type cannot be read"));
-        check(sent(vec![], vec![nested("b", BlockNesting::Invalid)]), Err("b: the nesting mode is not valid"));
+        let with_object = v6::schema::Attribute {
+            nested_type: Some(object),
+            ..attribute_of("o", "")
+        };
         check(
-            sent(vec![attribute_of("a", "\"bool\""), attribute_of("a", "\"bool\"")], vec![]),
+            sent(vec![with_object], vec![]),
+            Ok("object({o = map(object({y = number}))})"),
+        );
+        check(
+            sent(vec![attribute_of("a", "\"wat\"")], vec![]),
+            Err("a: the type cannot be read"),
+        );
+        check(
+            sent(vec![attribute_of("a", "{")], vec![]),
+            Err("a: the type cannot be read"),
+        );
+        check(
+            sent(vec![], vec![nested("b", BlockNesting::Invalid)]),
+            Err("b: the nesting mode is not valid"),
+        );
+        check(
+            sent(
+                vec![attribute_of("a", "\"bool\""), attribute_of("a", "\"bool\"")],
+                vec![],
+            ),
             Err("a: the name is used twice"),
         );
         check(
-            sent(vec![attribute_of("b", "\"bool\"")], vec![nested("b", BlockNesting::Set)]),
+            sent(
+                vec![attribute_of("b", "\"bool\"")],
+                vec![nested("b", BlockNesting::Set)],
+            ),
             Err("b: an attribute and a block have the same name"),
         );
     }

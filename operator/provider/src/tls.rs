@@ -10,10 +10,12 @@ use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, 
 use rustls::{
     ClientConfig, DigitallySignedStruct, Error as TlsError, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
-    crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature},
+    crypto::{
+        CryptoProvider, WebPkiSupportedAlgorithms, ring, verify_tls12_signature, verify_tls13_signature,
+    },
     pki_types::{
-        AlgorithmIdentifier, CertificateDer, InvalidSignature, PrivateKeyDer, ServerName, SignatureVerificationAlgorithm,
-        UnixTime, alg_id,
+        AlgorithmIdentifier, CertificateDer, InvalidSignature, PrivateKeyDer, ServerName,
+        SignatureVerificationAlgorithm, UnixTime, alg_id,
     },
 };
 use tokio_rustls::TlsConnector;
@@ -40,14 +42,22 @@ impl Identity {
     /// A new key and a certificate that Go takes for client authentication.
     pub(crate) fn new() -> Result<Self, IdentityError> {
         let key = KeyPair::generate().map_err(IdentityError::Certificate)?;
-        let mut params = CertificateParams::new(vec!["localhost".to_owned()]).map_err(IdentityError::Certificate)?;
+        let mut params =
+            CertificateParams::new(vec!["localhost".to_owned()]).map_err(IdentityError::Certificate)?;
         // The plugin trusts the certificate by having it in its pool, so it must be its own authority.
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::DigitalSignature, KeyUsagePurpose::KeyCertSign];
-        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth, ExtendedKeyUsagePurpose::ServerAuth];
+        params.extended_key_usages = vec![
+            ExtendedKeyUsagePurpose::ClientAuth,
+            ExtendedKeyUsagePurpose::ServerAuth,
+        ];
         let certificate = params.self_signed(&key).map_err(IdentityError::Certificate)?;
         let key = PrivateKeyDer::Pkcs8(key.serialize_der().into());
-        Ok(Self { pem: certificate.pem(), certificate: certificate.der().clone(), key })
+        Ok(Self {
+            pem: certificate.pem(),
+            certificate: certificate.der().clone(),
+            key,
+        })
     }
 
     /// What the plugin is told in `PLUGIN_CLIENT_CERT`.
@@ -58,7 +68,10 @@ impl Identity {
     /// Connects to whoever holds the key of `server`, and to nobody else.
     pub(crate) fn trusting(self, server: CertificateDer<'static>) -> Result<TlsConnector, IdentityError> {
         let provider = Arc::new(ring::default_provider());
-        let verifier = Pinned { server, provider: provider.clone() };
+        let verifier = Pinned {
+            server,
+            provider: provider.clone(),
+        };
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(IdentityError::Tls)?
@@ -100,7 +113,9 @@ impl ServerCertVerifier for Pinned {
         if *end_entity == self.server {
             Ok(ServerCertVerified::assertion())
         } else {
-            Err(TlsError::General("the plugin shows another certificate than in its handshake".to_owned()))
+            Err(TlsError::General(
+                "the plugin shows another certificate than in its handshake".to_owned(),
+            ))
         }
     }
 
@@ -123,7 +138,10 @@ impl ServerCertVerifier for Pinned {
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        let mut schemes = self.provider.signature_verification_algorithms.supported_schemes();
+        let mut schemes = self
+            .provider
+            .signature_verification_algorithms
+            .supported_schemes();
         schemes.push(SignatureScheme::ECDSA_NISTP521_SHA512);
         schemes
     }
@@ -140,7 +158,12 @@ static P521_ALGORITHMS: WebPkiSupportedAlgorithms = WebPkiSupportedAlgorithms {
 struct P521;
 
 impl SignatureVerificationAlgorithm for P521 {
-    fn verify_signature(&self, public_key: &[u8], message: &[u8], signature: &[u8]) -> Result<(), InvalidSignature> {
+    fn verify_signature(
+        &self,
+        public_key: &[u8],
+        message: &[u8],
+        signature: &[u8],
+    ) -> Result<(), InvalidSignature> {
         let key = VerifyingKey::from_sec1_bytes(public_key).map_err(|_| InvalidSignature)?;
         let signature = DerSignature::try_from(signature).map_err(|_| InvalidSignature)?;
         let signature = Signature::try_from(signature).map_err(|_| InvalidSignature)?;
@@ -163,11 +186,14 @@ mod tests {
     #[test]
     fn only_the_pinned_certificate() {
         let (ours, other) = (Identity::new().unwrap(), Identity::new().unwrap());
-        let verifier =
-            Pinned { server: ours.certificate.clone(), provider: Arc::new(ring::default_provider()) };
+        let verifier = Pinned {
+            server: ours.certificate.clone(),
+            provider: Arc::new(ring::default_provider()),
+        };
         let name = ServerName::try_from("localhost").unwrap();
         let now = UnixTime::since_unix_epoch(std::time::Duration::ZERO);
-        let verify = |certificate: &CertificateDer<'_>| verifier.verify_server_cert(certificate, &[], &name, &[], now);
+        let verify =
+            |certificate: &CertificateDer<'_>| verifier.verify_server_cert(certificate, &[], &name, &[], now);
         assert!(verify(&ours.certificate).is_ok());
         assert!(verify(&other.certificate).is_err());
     }

@@ -55,7 +55,11 @@ fn unpack_within(zip: &Path, cache: &Path, most_bytes: u64) -> Result<PathBuf, U
     }
     let unwritable = |error| UnpackError::Write(cache.to_owned(), error);
     static NEXT: AtomicU64 = AtomicU64::new(0);
-    let half = cache.join(format!("half-{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)));
+    let half = cache.join(format!(
+        "half-{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    ));
     fs::create_dir_all(&half).map_err(unwritable)?;
     let written = extract(file, &half, most_bytes).and_then(|()| match fs::rename(&half, &target) {
         // Somebody else was faster, with the same content.
@@ -91,11 +95,16 @@ fn extract(file: File, target: &Path, most_bytes: u64) -> Result<(), UnpackError
             fs::create_dir_all(parent).map_err(unwritable)?;
         }
         let mode = entry.unix_mode().unwrap_or(0o755) & 0o755 | 0o400;
-        let mut output =
-            fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&path).map_err(unwritable)?;
+        let mut output = fs::OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(mode)
+            .open(&path)
+            .map_err(unwritable)?;
         // The sizes in the zip may lie: what comes out counts.
         let mut bounded = entry.take(left.saturating_add(1));
-        let count = io::copy(&mut bounded, &mut output).map_err(|error| UnpackError::Zip(ZipError::Io(error)))?;
+        let count =
+            io::copy(&mut bounded, &mut output).map_err(|error| UnpackError::Zip(ZipError::Io(error)))?;
         left = left.checked_sub(count).ok_or(UnpackError::Large)?;
     }
     Ok(())
@@ -118,18 +127,34 @@ mod tests {
         let cache = root.path().join("cache");
         let got = unpack_within(&zip, &cache, most_bytes).map_err(|error| error.to_string());
         if let Ok(target) = &got {
-            assert_eq!(unpack_within(&zip, &cache, 0).unwrap(), *target, "the second time it is there");
+            assert_eq!(
+                unpack_within(&zip, &cache, 0).unwrap(),
+                *target,
+                "the second time it is there"
+            );
         }
         let got = got.map(|target| {
-            let mut names: Vec<String> =
-                fs::read_dir(target).unwrap().map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
+            let mut names: Vec<String> = fs::read_dir(target)
+                .unwrap()
+                .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+                .collect();
             names.sort();
             names
         });
         let expected = expected.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(got, expected.map_err(str::to_owned));
         let others = fs::read_dir(&cache).map_or(0, |entries| {
-            entries.filter(|entry| entry.as_ref().unwrap().file_name().to_str().unwrap().starts_with("half")).count()
+            entries
+                .filter(|entry| {
+                    entry
+                        .as_ref()
+                        .unwrap()
+                        .file_name()
+                        .to_str()
+                        .unwrap()
+                        .starts_with("half")
+                })
+                .count()
         });
         assert_eq!(others, 0, "nothing half done is left");
         assert!(!root.path().join("evil").exists());
@@ -144,7 +169,9 @@ mod tests {
     fn plain() {
         let build = |writer: &mut ZipWriter<File>| {
             file(writer, "terraform-provider-x", b"bin");
-            writer.add_directory("docs", SimpleFileOptions::default()).unwrap();
+            writer
+                .add_directory("docs", SimpleFileOptions::default())
+                .unwrap();
             file(writer, "docs/a", b"a");
         };
         check(build, 100, Ok(&["docs", "terraform-provider-x"]));
@@ -152,14 +179,26 @@ mod tests {
 
     #[test]
     fn hostile() {
-        check(|writer| file(writer, "../../evil", b"x"), 100, Err("its entry \"../../evil\" is not a plain file inside the package"));
         check(
-            |writer| writer.add_symlink("link", "/etc", SimpleFileOptions::default()).unwrap(),
+            |writer| file(writer, "../../evil", b"x"),
+            100,
+            Err("its entry \"../../evil\" is not a plain file inside the package"),
+        );
+        check(
+            |writer| {
+                writer
+                    .add_symlink("link", "/etc", SimpleFileOptions::default())
+                    .unwrap()
+            },
             100,
             Err("its entry \"link\" is not a plain file inside the package"),
         );
         let bomb = |writer: &mut ZipWriter<File>| file(writer, "zeros", &[0; 5000]);
-        check(bomb, 4999, Err("it holds more than 10000 files or more than 4294967296 bytes"));
+        check(
+            bomb,
+            4999,
+            Err("it holds more than 10000 files or more than 4294967296 bytes"),
+        );
         check(bomb, 5000, Ok(&["zeros"]));
     }
 }

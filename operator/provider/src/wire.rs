@@ -7,14 +7,17 @@ use ashlar_port::{Deferred, ProviderDiag};
 use ashlar_value::{Path, PathStep, Type, Value, json, json::WireError, msgpack};
 
 use crate::proto::tfplugin::{
-    AttributePath, Deferred as WireDeferred, Diagnostic, DynamicValue, ResourceIdentityData, attribute_path::step::Selector,
-    deferred::Reason, diagnostic,
+    AttributePath, Deferred as WireDeferred, Diagnostic, DynamicValue, ResourceIdentityData,
+    attribute_path::step::Selector, deferred::Reason, diagnostic,
 };
 
 /// A value as MessagePack of the schema's type.
 pub(crate) fn encode(value: &Value, ty: &Type) -> Result<Option<DynamicValue>, WireError> {
     let msgpack = msgpack::encode(value, ty)?;
-    Ok(Some(DynamicValue { msgpack, json: Vec::new() }))
+    Ok(Some(DynamicValue {
+        msgpack,
+        json: Vec::new(),
+    }))
 }
 
 /// The value sent; null of the type where nothing was sent, as in Terraform.
@@ -27,18 +30,24 @@ pub(crate) fn decode(sent: Option<DynamicValue>, ty: &Type) -> Result<Value, Wir
 }
 
 /// An identity to send; none where there is none or it is null.
-pub(crate) fn encode_identity(identity: Option<&Value>, ty: Option<&Type>) -> Result<Option<ResourceIdentityData>, WireError> {
+pub(crate) fn encode_identity(
+    identity: Option<&Value>,
+    ty: Option<&Type>,
+) -> Result<Option<ResourceIdentityData>, WireError> {
     match (identity, ty) {
-        (Some(identity), Some(ty)) if !identity.is_null() => {
-            Ok(Some(ResourceIdentityData { identity_data: encode(identity, ty)? }))
-        }
+        (Some(identity), Some(ty)) if !identity.is_null() => Ok(Some(ResourceIdentityData {
+            identity_data: encode(identity, ty)?,
+        })),
         (Some(identity), None) if !identity.is_null() => Err(no_identity()),
         _ => Ok(None),
     }
 }
 
 /// The identity sent, if one was.
-pub(crate) fn decode_identity(sent: Option<ResourceIdentityData>, ty: Option<&Type>) -> Result<Option<Value>, WireError> {
+pub(crate) fn decode_identity(
+    sent: Option<ResourceIdentityData>,
+    ty: Option<&Type>,
+) -> Result<Option<Value>, WireError> {
     match (sent.and_then(|sent| sent.identity_data), ty) {
         (None, _) => Ok(None),
         (sent @ Some(_), Some(ty)) => decode(sent, ty).map(Some),
@@ -47,7 +56,10 @@ pub(crate) fn decode_identity(sent: Option<ResourceIdentityData>, ty: Option<&Ty
 }
 
 fn no_identity() -> WireError {
-    WireError { path: Path::root(), message: "the resource type has no identity schema".to_owned() }
+    WireError {
+        path: Path::root(),
+        message: "the resource type has no identity schema".to_owned(),
+    }
 }
 
 /// A path into a value; a step that says nothing is left out, as in Terraform.
@@ -68,7 +80,11 @@ pub(crate) fn path(sent: AttributePath) -> Path {
 pub(crate) fn diags(sent: Vec<Diagnostic>) -> Vec<ProviderDiag> {
     sent.into_iter()
         .map(|diag| ProviderDiag {
-            severity: if diag.severity() == diagnostic::Severity::Warning { Severity::Warning } else { Severity::Error },
+            severity: if diag.severity() == diagnostic::Severity::Warning {
+                Severity::Warning
+            } else {
+                Severity::Error
+            },
             summary: diag.summary,
             detail: diag.detail,
             path: diag.attribute.map(path),
@@ -93,7 +109,9 @@ mod tests {
 
     #[test]
     fn paths_and_remarks() {
-        let step = |selector| Step { selector: Some(selector) };
+        let step = |selector| Step {
+            selector: Some(selector),
+        };
         let attribute = AttributePath {
             steps: vec![
                 step(Selector::AttributeName("tags".into())),
@@ -110,7 +128,15 @@ mod tests {
         };
         let got = diags(vec![sent(2), sent(1), sent(0), sent(77)]);
         let severities: Vec<_> = got.iter().map(|diag| diag.severity).collect();
-        assert_eq!(severities, [Severity::Warning, Severity::Error, Severity::Error, Severity::Error]);
+        assert_eq!(
+            severities,
+            [
+                Severity::Warning,
+                Severity::Error,
+                Severity::Error,
+                Severity::Error
+            ]
+        );
         assert_eq!(got[0].path.as_ref().unwrap().to_string(), r#".tags["a"][3]"#);
     }
 
@@ -120,7 +146,9 @@ mod tests {
             assert_eq!(decode(sent, &Type::String).unwrap(), Value::null(Type::String));
         }
         assert_eq!(decode_identity(None, None).unwrap(), None);
-        let sent = ResourceIdentityData { identity_data: Some(DynamicValue::default()) };
+        let sent = ResourceIdentityData {
+            identity_data: Some(DynamicValue::default()),
+        };
         assert!(decode_identity(Some(sent), None).is_err());
     }
 }

@@ -2,6 +2,13 @@
 //!
 //! Needs the folder in ASHLAR_PLUGIN_MIRROR that `cargo xtask tools` makes, and the feature `real-providers`.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "these are tests, but their helpers stand outside of test functions"
+)]
+
 use std::{
     collections::BTreeMap,
     ffi::OsString,
@@ -14,7 +21,8 @@ use std::{
 
 use ashlar_addr::{DeposedKey, Provider as Address};
 use ashlar_port::{
-    Answer, ApplyRequest, Outside, PlanRequest, Provider, ProviderDiag, Providers, ReadDataRequest, ReadRequest, UpgradeRequest,
+    Answer, ApplyRequest, Outside, PlanRequest, Provider, ProviderDiag, Providers, ReadDataRequest,
+    ReadRequest, UpgradeRequest,
 };
 use ashlar_provider::{
     Environment, Fence, LaunchOptions, Launcher, Mirrors, PluginOptions, Plugins, SchemaCache, Timeouts,
@@ -74,7 +82,10 @@ impl Setup {
     fn options(&self) -> PluginOptions {
         PluginOptions {
             launch: LaunchOptions {
-                launcher: Launcher { program: env!("CARGO_BIN_EXE_ashlar-launch").into(), arguments: Vec::new() },
+                launcher: Launcher {
+                    program: env!("CARGO_BIN_EXE_ashlar-launch").into(),
+                    arguments: Vec::new(),
+                },
                 fence: self.fence,
                 environment: Environment::Only(self.variables.clone()),
                 working_folder: self.world(),
@@ -93,7 +104,10 @@ impl Setup {
     fn plugins(&self, sources: &[&str]) -> Plugins {
         let mirror = std::env::var("ASHLAR_PLUGIN_MIRROR")
             .expect("ASHLAR_PLUGIN_MIRROR must name the plugin mirror that `cargo xtask tools` makes");
-        let mirrors = Mirrors { folders: vec![mirror.into()], cache: self.root.path().join("cache") };
+        let mirrors = Mirrors {
+            folders: vec![mirror.into()],
+            cache: self.root.path().join("cache"),
+        };
         let binaries = sources.iter().map(|source| {
             let provider: Address = source.parse().unwrap();
             let package = mirrors.select(&provider, &Default::default()).unwrap();
@@ -104,7 +118,12 @@ impl Setup {
     }
 
     fn with(&self, binaries: BTreeMap<Address, PathBuf>) -> Plugins {
-        Plugins::new(binaries, self.options(), self.schemas.clone(), Arc::new(NoOutside))
+        Plugins::new(
+            binaries,
+            self.options(),
+            self.schemas.clone(),
+            Arc::new(NoOutside),
+        )
     }
 
     /// A shell script in place of a plugin.
@@ -131,7 +150,10 @@ fn text(value: &str) -> Value {
 
 /// A configuration of a block: what is given, null or empty for the rest.
 fn config(block: &Block, given: &[(&str, Value)]) -> Value {
-    let attributes = block.attributes.iter().map(|(name, attribute)| (name.to_string(), Value::null(attribute.ty())));
+    let attributes = block
+        .attributes
+        .iter()
+        .map(|(name, attribute)| (name.to_string(), Value::null(attribute.ty())));
     let blocks = block.blocks.iter().map(|(name, nested)| {
         let empty = match nested.nesting {
             Nesting::Single => Value::null(nested.block.ty()),
@@ -140,7 +162,9 @@ fn config(block: &Block, given: &[(&str, Value)]) -> Value {
         };
         (name.to_string(), empty)
     });
-    let given = given.iter().map(|(name, value)| (name.to_string(), value.clone()));
+    let given = given
+        .iter()
+        .map(|(name, value)| (name.to_string(), value.clone()));
     Value::object(attributes.chain(blocks).chain(given).collect::<Vec<_>>())
 }
 
@@ -156,7 +180,10 @@ fn none(diags: Vec<ProviderDiag>) {
 }
 
 async fn configured(plugins: &Plugins, source: &str) -> Arc<dyn Provider> {
-    let provider = plugins.start(&source.parse().unwrap()).await.unwrap_or_else(|diags| panic!("{diags}"));
+    let provider = plugins
+        .start(&source.parse().unwrap())
+        .await
+        .unwrap_or_else(|diags| panic!("{diags}"));
     let schema = provider.schema().await.unwrap();
     let settings = config(&schema.provider.block, &[]);
     none(provider.validate_provider(&settings).await);
@@ -165,10 +192,24 @@ async fn configured(plugins: &Plugins, source: &str) -> Arc<dyn Provider> {
 }
 
 /// Plans and applies one change.
-async fn change(provider: &dyn Provider, kind: &str, prior: &Value, config: &Value, private: &[u8]) -> (Value, Vec<u8>) {
+async fn change(
+    provider: &dyn Provider,
+    kind: &str,
+    prior: &Value,
+    config: &Value,
+    private: &[u8],
+) -> (Value, Vec<u8>) {
     let planned = clean(
         provider
-            .plan(PlanRequest { kind, prior, proposed: config, config, private, identity: None, deferral_allowed: false })
+            .plan(PlanRequest {
+                kind,
+                prior,
+                proposed: config,
+                config,
+                private,
+                identity: None,
+                deferral_allowed: false,
+            })
             .await,
     );
     let state = planned.state.unwrap();
@@ -189,7 +230,10 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
     let setup = Setup::new();
     let plugins = setup.plugins(&[source]);
     let address: Address = source.parse().unwrap();
-    let schema = plugins.schema(&address).await.unwrap_or_else(|diags| panic!("{diags}"));
+    let schema = plugins
+        .schema(&address)
+        .await
+        .unwrap_or_else(|diags| panic!("{diags}"));
     assert_eq!(setup.running(), 1, "the schema is asked of a process");
     let provider = configured(&plugins, source).await;
     assert_eq!(setup.running(), 1, "and that process is the first instance");
@@ -204,18 +248,36 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
         assert!(!state.attr(name).unwrap().is_null(), "{kind}.{name}");
     }
 
-    let request =
-        ReadRequest { kind, current: &state, private: &private, identity: None, deferral_allowed: false };
+    let request = ReadRequest {
+        kind,
+        current: &state,
+        private: &private,
+        identity: None,
+        deferral_allowed: false,
+    };
     let read = clean(provider.read(request).await);
-    assert!(read.state == Some(state.clone()), "{kind}: reading gives what was made");
+    assert!(
+        read.state == Some(state.clone()),
+        "{kind}: reading gives what was made"
+    );
 
     let stored = json::encode(&state, &ty).unwrap();
-    let request = UpgradeRequest { kind, version: resource.version, json: &stored };
+    let request = UpgradeRequest {
+        kind,
+        version: resource.version,
+        json: &stored,
+    };
     let upgraded = clean(provider.upgrade_state(request).await);
     assert!(upgraded == Some(state.clone()), "{kind}: nothing to upgrade");
 
     // The configuration with what the provider computed is the proposal of a plan without change.
-    let proposed = Value::object(state.as_entries().unwrap().iter().map(|(name, value)| (name.to_string(), value.clone())));
+    let proposed = Value::object(
+        state
+            .as_entries()
+            .unwrap()
+            .iter()
+            .map(|(name, value)| (name.to_string(), value.clone())),
+    );
     let request = PlanRequest {
         kind,
         prior: &state,
@@ -226,7 +288,10 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
         deferral_allowed: false,
     };
     let planned = clean(provider.plan(request).await);
-    assert!(planned.state == Some(state.clone()) && planned.requires_replace.is_empty(), "{kind}: no change");
+    assert!(
+        planned.state == Some(state.clone()) && planned.requires_replace.is_empty(),
+        "{kind}: no change"
+    );
 
     let (gone, _) = change(&*provider, kind, &state, &Value::null(ty), &private).await;
     assert!(gone.is_null());
@@ -236,29 +301,59 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
 
 #[tokio::test(flavor = "multi_thread")]
 async fn random_over_protocol_5() {
-    life("hashicorp/random", "random_pet", &[("length", Value::number(2_i64))], &["id"]).await;
+    life(
+        "hashicorp/random",
+        "random_pet",
+        &[("length", Value::number(2_i64))],
+        &["id"],
+    )
+    .await;
     let given = [("min", Value::number(1_i64)), ("max", Value::number(9_i64))];
     life("hashicorp/random", "random_integer", &given, &["id", "result"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn tls() {
-    life("hashicorp/tls", "tls_private_key", &[("algorithm", text("ED25519"))], &["private_key_pem"]).await;
+    life(
+        "hashicorp/tls",
+        "tls_private_key",
+        &[("algorithm", text("ED25519"))],
+        &["private_key_pem"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn time() {
-    life("hashicorp/time", "time_static", &[("rfc3339", text("2026-01-02T03:04:05Z"))], &["unix"]).await;
+    life(
+        "hashicorp/time",
+        "time_static",
+        &[("rfc3339", text("2026-01-02T03:04:05Z"))],
+        &["unix"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kiln_over_protocol_6() {
-    life("forge.test/studio/kiln", "kiln_pot", &[("name", text("a"))], &["id"]).await;
+    life(
+        "forge.test/studio/kiln",
+        "kiln_pot",
+        &[("name", text("a"))],
+        &["id"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn kilnv5_over_protocol_5() {
-    life("forge.test/studio/kilnv5", "kilnv5_pot", &[("name", text("a"))], &["id"]).await;
+    life(
+        "forge.test/studio/kilnv5",
+        "kilnv5_pot",
+        &[("name", text("a"))],
+        &["id"],
+    )
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -290,10 +385,21 @@ async fn identity_and_data() {
         identity: planned.identity.as_ref(),
     };
     let applied = clean(provider.apply(request).await);
-    assert!(applied.identity.is_some_and(|identity| identity.is_wholly_known()));
+    assert!(
+        applied
+            .identity
+            .is_some_and(|identity| identity.is_wholly_known())
+    );
 
-    let pot = config(&schema.data_sources["kiln_pot"].block, &[("name", text("nobody"))]);
-    let request = ReadDataRequest { kind: "kiln_pot", config: &pot, deferral_allowed: false };
+    let pot = config(
+        &schema.data_sources["kiln_pot"].block,
+        &[("name", text("nobody"))],
+    );
+    let request = ReadDataRequest {
+        kind: "kiln_pot",
+        config: &pot,
+        deferral_allowed: false,
+    };
     let answer = provider.read_data(request).await;
     assert!(answer.has_errors(), "there is no such pot");
     // Nothing ends what is in use but its own close, or its drop.
@@ -305,7 +411,10 @@ async fn identity_and_data() {
 async fn until(done: impl Fn() -> bool) {
     let start = Instant::now();
     while !done() {
-        assert!(start.elapsed() < Duration::from_secs(30), "it did not come to pass");
+        assert!(
+            start.elapsed() < Duration::from_secs(30),
+            "it did not come to pass"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
 }
@@ -316,9 +425,16 @@ async fn refusals_carry_their_path() {
     let plugins = setup.plugins(&["hashicorp/random"]);
     let provider = configured(&plugins, "hashicorp/random").await;
     let schema = provider.schema().await.unwrap();
-    let settings = config(&schema.resources["random_string"].block, &[("length", Value::number(0_i64))]);
+    let settings = config(
+        &schema.resources["random_string"].block,
+        &[("length", Value::number(0_i64))],
+    );
     let diags = provider.validate_resource("random_string", &settings).await;
-    assert_eq!(diags[0].path.as_ref().unwrap().to_string(), ".length", "{diags:?}");
+    assert_eq!(
+        diags[0].path.as_ref().unwrap().to_string(),
+        ".length",
+        "{diags:?}"
+    );
     let diags = provider.validate_resource("random_nonsense", &settings).await;
     assert_eq!(diags[0].summary, "unknown resource type \"random_nonsense\"");
 }
@@ -337,13 +453,26 @@ async fn the_fence_holds() {
     for (path, readable) in [(secret.clone(), false), (setup.world().join("mine"), true)] {
         fs::write(&path, "secret").unwrap();
         let settings = config(block, &[("filename", text(path.to_str().unwrap()))]);
-        let request = ReadDataRequest { kind: "local_file", config: &settings, deferral_allowed: false };
+        let request = ReadDataRequest {
+            kind: "local_file",
+            config: &settings,
+            deferral_allowed: false,
+        };
         let answer = provider.read_data(request).await;
-        assert_eq!(answer.has_errors(), !readable, "{} {:?}", path.display(), answer.diags);
+        assert_eq!(
+            answer.has_errors(),
+            !readable,
+            "{} {:?}",
+            path.display(),
+            answer.diags
+        );
     }
     // ... nor written.
     let block = &schema.resources["local_file"].block;
-    for (path, writable) in [(setup.root.path().join("new"), false), (setup.world().join("new"), true)] {
+    for (path, writable) in [
+        (setup.root.path().join("new"), false),
+        (setup.world().join("new"), true),
+    ] {
         let settings = config(
             block,
             &[
@@ -373,7 +502,12 @@ async fn the_fence_holds() {
             identity: None,
         };
         let answer = provider.apply(request).await;
-        assert_eq!((answer.has_errors(), path.exists()), (!writable, writable), "{:?}", answer.diags);
+        assert_eq!(
+            (answer.has_errors(), path.exists()),
+            (!writable, writable),
+            "{:?}",
+            answer.diags
+        );
     }
 }
 
@@ -383,7 +517,11 @@ async fn a_crash_is_an_error_that_names_the_provider() {
     let plugins = setup.plugins(&["forge.test/studio/kiln"]);
     let provider = configured(&plugins, "forge.test/studio/kiln").await;
     let schema = provider.schema().await.unwrap();
-    fs::write(setup.world().join("faults.json"), r#"[{"op":"plan_create","crash":true}]"#).unwrap();
+    fs::write(
+        setup.world().join("faults.json"),
+        r#"[{"op":"plan_create","crash":true}]"#,
+    )
+    .unwrap();
     let block = &schema.resources["kiln_pot"].block;
     let settings = config(block, &[("name", text("a"))]);
     let prior = Value::null(block.ty());
@@ -398,7 +536,11 @@ async fn a_crash_is_an_error_that_names_the_provider() {
     };
     let answer = provider.plan(request).await;
     assert_eq!(answer.diags[0].summary, "Plugin did not respond");
-    assert!(answer.diags[0].detail.contains("forge.test/studio/kiln ended"), "{:?}", answer.diags);
+    assert!(
+        answer.diags[0].detail.contains("forge.test/studio/kiln ended"),
+        "{:?}",
+        answer.diags
+    );
     assert!(answer.value.state.is_none());
     // And every later call says so too.
     let diags = provider.validate_resource("kiln_pot", &settings).await;
@@ -409,7 +551,9 @@ async fn a_crash_is_an_error_that_names_the_provider() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_hanging_call_ends_with_the_process() {
     let mut setup = Setup::new();
-    setup.variables.push(("KILN_SLOW".into(), "600000:create kiln_pot a".into()));
+    setup
+        .variables
+        .push(("KILN_SLOW".into(), "600000:create kiln_pot a".into()));
     setup.timeouts.apply = Some(Duration::from_millis(500));
     let plugins = setup.plugins(&["forge.test/studio/kiln"]);
     let provider = configured(&plugins, "forge.test/studio/kiln").await;
@@ -436,7 +580,13 @@ async fn a_hanging_call_ends_with_the_process() {
         identity: None,
     };
     let answer = provider.apply(request).await;
-    assert!(answer.diags[0].detail.contains("did not answer ApplyResourceChange"), "{:?}", answer.diags);
+    assert!(
+        answer.diags[0]
+            .detail
+            .contains("did not answer ApplyResourceChange"),
+        "{:?}",
+        answer.diags
+    );
     until(|| setup.running() == 0).await;
 }
 
@@ -446,7 +596,10 @@ async fn refused(setup: &Setup, body: &str, wanted: &str) {
         Err(diags) => diags.to_string(),
         Ok(_) => panic!("a script became a provider"),
     };
-    assert!(error.contains("forge.test/studio/fake") && error.contains(wanted), "{error}");
+    assert!(
+        error.contains("forge.test/studio/fake") && error.contains(wanted),
+        "{error}"
+    );
     until(|| setup.running() == 0).await;
 }
 
@@ -454,17 +607,40 @@ async fn refused(setup: &Setup, body: &str, wanted: &str) {
 async fn what_is_no_plugin_is_refused() {
     let mut setup = Setup::new();
     refused(&setup, "echo hello", "something else than the handshake line").await;
-    refused(&setup, "echo '1|4|netrpc|x|netrpc|'", "a protocol from before gRPC").await;
+    refused(
+        &setup,
+        "echo '1|4|netrpc|x|netrpc|'",
+        "a protocol from before gRPC",
+    )
+    .await;
     refused(&setup, "exit 3", "it ended before it was ready: exit status: 3").await;
     refused(&setup, "echo 'panic: no luck' >&2; exit 2", "no luck").await;
     refused(&setup, "exec >&-; sleep 600", "closed its output").await;
-    refused(&setup, "yes | tr -d '\\n'", "something else than the handshake line").await;
-    let missing = setup.with(BTreeMap::from([(fake(), "/nowhere/terraform-provider-fake".into())]));
-    assert!(missing.start(&fake()).await.is_err_and(|diags| diags.to_string().contains("/nowhere/")));
+    refused(
+        &setup,
+        "yes | tr -d '\\n'",
+        "something else than the handshake line",
+    )
+    .await;
+    let missing = setup.with(BTreeMap::from([(
+        fake(),
+        "/nowhere/terraform-provider-fake".into(),
+    )]));
+    assert!(
+        missing
+            .start(&fake())
+            .await
+            .is_err_and(|diags| diags.to_string().contains("/nowhere/"))
+    );
     setup.handshake = Duration::from_millis(500);
     refused(&setup, "sleep 600", "it was not ready").await;
     // A socket nobody answers on.
-    refused(&setup, "echo '1|5|unix|/nowhere|grpc|AAAA'; sleep 600", "could not be started").await;
+    refused(
+        &setup,
+        "echo '1|5|unix|/nowhere|grpc|AAAA'; sleep 600",
+        "could not be started",
+    )
+    .await;
 }
 
 fn alive(pid: &str) -> bool {
@@ -473,14 +649,22 @@ fn alive(pid: &str) -> bool {
 }
 
 fn pid_in(path: &Path) -> Option<String> {
-    fs::read_to_string(path).ok().map(|pid| pid.trim().to_owned()).filter(|pid| !pid.is_empty())
+    fs::read_to_string(path)
+        .ok()
+        .map(|pid| pid.trim().to_owned())
+        .filter(|pid| !pid.is_empty())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_whole_group_dies() {
     let mut setup = Setup::new();
     setup.handshake = Duration::from_secs(1);
-    refused(&setup, "sleep 600 & echo $! > child; echo $$ > own; wait", "it was not ready").await;
+    refused(
+        &setup,
+        "sleep 600 & echo $! > child; echo $$ > own; wait",
+        "it was not ready",
+    )
+    .await;
     for file in ["child", "own"] {
         let pid = pid_in(&setup.world().join(file)).unwrap();
         until(|| !alive(&pid)).await;
@@ -493,9 +677,17 @@ async fn a_plugin_dies_with_its_operator() {
     let plugin = setup.world().join("plugin");
     fs::write(&plugin, "#!/bin/sh\necho $$ > own\nsleep 600\n").unwrap();
     fs::set_permissions(&plugin, fs::Permissions::from_mode(0o755)).unwrap();
-    let script = format!("{} --no-fence --parent $$ -- {} & wait", env!("CARGO_BIN_EXE_ashlar-launch"), plugin.display());
-    let mut operator =
-        tokio::process::Command::new("sh").arg("-c").arg(script).current_dir(setup.world()).spawn().unwrap();
+    let script = format!(
+        "{} --no-fence --parent $$ -- {} & wait",
+        env!("CARGO_BIN_EXE_ashlar-launch"),
+        plugin.display()
+    );
+    let mut operator = tokio::process::Command::new("sh")
+        .arg("-c")
+        .arg(script)
+        .current_dir(setup.world())
+        .spawn()
+        .unwrap();
     until(|| pid_in(&setup.world().join("own")).is_some()).await;
     let pid = pid_in(&setup.world().join("own")).unwrap();
     assert!(alive(&pid));
@@ -515,6 +707,15 @@ async fn schemas_are_kept_by_binary() {
     assert_eq!(setup.running(), 0, "no process was needed");
     let provider = second.start(&address).await.unwrap();
     assert!(Arc::ptr_eq(&schema, &provider.schema().await.unwrap()));
-    assert!(schema.resources["time_static"].block.ty().to_string().contains("rfc3339 = string"));
-    assert_eq!(schema.resources["time_static"].block.attributes["id"].ty(), Type::String);
+    assert!(
+        schema.resources["time_static"]
+            .block
+            .ty()
+            .to_string()
+            .contains("rfc3339 = string")
+    );
+    assert_eq!(
+        schema.resources["time_static"].block.attributes["id"].ty(),
+        Type::String
+    );
 }

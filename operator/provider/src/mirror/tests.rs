@@ -28,15 +28,34 @@ fn lay(root: &Path) -> Mirrors {
     let (platform, place) = (platform(), "forge.test/studio/kiln");
     for (mirror, version) in [("a", "0.9.0"), ("a", "1.0.0"), ("b", "2.0.0-rc1")] {
         let name = format!("terraform-provider-kiln_v{version}");
-        program(&root.join(mirror).join(place).join(version).join(&platform).join(name));
+        program(
+            &root
+                .join(mirror)
+                .join(place)
+                .join(version)
+                .join(&platform)
+                .join(name),
+        );
     }
     for version in ["1.0.0", "1.1.0"] {
-        let zip = root.join("b").join(place).join(format!("terraform-provider-kiln_{version}_{platform}.zip"));
-        packed(&zip, &[("LICENSE", "free"), (&format!("terraform-provider-kiln_v{version}_x5"), "bin")]);
+        let zip = root
+            .join("b")
+            .join(place)
+            .join(format!("terraform-provider-kiln_{version}_{platform}.zip"));
+        packed(
+            &zip,
+            &[
+                ("LICENSE", "free"),
+                (&format!("terraform-provider-kiln_v{version}_x5"), "bin"),
+            ],
+        );
     }
     fs::create_dir_all(root.join("b").join(place).join("3.0.0/plan9_mips")).unwrap();
     fs::write(root.join("b").join(place).join("notes.txt"), "").unwrap();
-    Mirrors { folders: vec![root.join("a"), root.join("missing"), root.join("b")], cache: root.join("cache") }
+    Mirrors {
+        folders: vec![root.join("a"), root.join("missing"), root.join("b")],
+        cache: root.join("cache"),
+    }
 }
 
 fn check(constraints: &str, expected: Result<&str, &str>) {
@@ -47,23 +66,44 @@ fn check(constraints: &str, expected: Result<&str, &str>) {
         .select(&kiln(), &constraints)
         .and_then(|package| mirrors.binary(&kiln(), &package))
         .map(|path| path.strip_prefix(root.path()).unwrap().display().to_string())
-        .map_err(|error| error.to_string().replace(&root.path().display().to_string(), "ROOT"));
-    let cache = fs::read_dir(root.path().join("cache")).ok().and_then(|mut entries| Some(entries.next()?.unwrap().file_name()));
-    let cache = cache.map(|name| name.to_str().unwrap().to_owned()).unwrap_or_default();
-    let expected = expected.map(|path| path.replace("PLATFORM", &platform()).replace("HASH", &cache)).map_err(str::to_owned);
+        .map_err(|error| {
+            error
+                .to_string()
+                .replace(&root.path().display().to_string(), "ROOT")
+        });
+    let cache = fs::read_dir(root.path().join("cache"))
+        .ok()
+        .and_then(|mut entries| Some(entries.next()?.unwrap().file_name()));
+    let cache = cache
+        .map(|name| name.to_str().unwrap().to_owned())
+        .unwrap_or_default();
+    let expected = expected
+        .map(|path| path.replace("PLATFORM", &platform()).replace("HASH", &cache))
+        .map_err(str::to_owned);
     assert_eq!(got, expected);
 }
 
 #[test]
 fn selection() {
     check(">= 0.1", Ok("cache/HASH/terraform-provider-kiln_v1.1.0_x5"));
-    check("1.0.0", Ok("a/forge.test/studio/kiln/1.0.0/PLATFORM/terraform-provider-kiln_v1.0.0"));
-    check("< 1", Ok("a/forge.test/studio/kiln/0.9.0/PLATFORM/terraform-provider-kiln_v0.9.0"));
-    check("2.0.0-rc1", Ok("b/forge.test/studio/kiln/2.0.0-rc1/PLATFORM/terraform-provider-kiln_v2.0.0-rc1"));
+    check(
+        "1.0.0",
+        Ok("a/forge.test/studio/kiln/1.0.0/PLATFORM/terraform-provider-kiln_v1.0.0"),
+    );
+    check(
+        "< 1",
+        Ok("a/forge.test/studio/kiln/0.9.0/PLATFORM/terraform-provider-kiln_v0.9.0"),
+    );
+    check(
+        "2.0.0-rc1",
+        Ok("b/forge.test/studio/kiln/2.0.0-rc1/PLATFORM/terraform-provider-kiln_v2.0.0-rc1"),
+    );
     check(
         "~> 7.0",
-        Err("no version of provider forge.test/studio/kiln in the mirrors (ROOT/a, ROOT/missing, ROOT/b) meets \
-             \"~> 7.0\"; there are: 0.9.0, 1.0.0, 1.1.0, 2.0.0-rc1"),
+        Err(
+            "no version of provider forge.test/studio/kiln in the mirrors (ROOT/a, ROOT/missing, ROOT/b) meets \
+             \"~> 7.0\"; there are: 0.9.0, 1.0.0, 1.1.0, 2.0.0-rc1",
+        ),
     );
 }
 
@@ -72,20 +112,35 @@ fn absent() {
     let root = tempfile::tempdir().unwrap();
     let mirrors = lay(root.path());
     let other: Provider = "forge.test/studio/other".parse().unwrap();
-    let error = mirrors.select(&other, &Constraints::default()).unwrap_err().to_string();
-    assert!(error.starts_with("provider forge.test/studio/other is in none of the mirrors ("), "{error}");
+    let error = mirrors
+        .select(&other, &Constraints::default())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("provider forge.test/studio/other is in none of the mirrors ("),
+        "{error}"
+    );
     assert!(error.contains("/missing, "), "{error}");
 }
 
 #[test]
 fn a_package_without_a_program() {
     let root = tempfile::tempdir().unwrap();
-    let mirrors = Mirrors { folders: vec![root.path().join("m")], cache: root.path().join("cache") };
-    let folder = root.path().join("m/forge.test/studio/kiln/1.0.0").join(platform());
+    let mirrors = Mirrors {
+        folders: vec![root.path().join("m")],
+        cache: root.path().join("cache"),
+    };
+    let folder = root
+        .path()
+        .join("m/forge.test/studio/kiln/1.0.0")
+        .join(platform());
     fs::create_dir_all(&folder).unwrap();
     // Not executable, and the program of a provider whose name only begins alike.
     fs::write(folder.join("terraform-provider-kiln"), "").unwrap();
     program(&folder.join("terraform-provider-kilnv5"));
     let package = mirrors.select(&kiln(), &Constraints::default()).unwrap();
-    assert!(matches!(mirrors.binary(&kiln(), &package), Err(MirrorError::NoBinary { .. })));
+    assert!(matches!(
+        mirrors.binary(&kiln(), &package),
+        Err(MirrorError::NoBinary { .. })
+    ));
 }
