@@ -209,6 +209,8 @@ impl Scope for Module<'_> {
             }),
             Subject::Local(name) => match (self.local(name), known(&self.base.locals, name)) {
                 (Some(result), _) => result,
+                // Only the id of a resource has a type of its own before there is state.
+                (None, Some(_)) if self.console && &**name == "u_id" => Ok(Value::unknown(Type::String)),
                 (None, Some(_)) if self.console => Ok(Value::dynamic()),
                 (None, Some(value)) => Ok(value),
                 (None, None) => {
