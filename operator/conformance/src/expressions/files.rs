@@ -67,7 +67,7 @@ impl Caps for Files {
     }
 
     fn home(&self) -> Result<String, CapsError> {
-        Ok("/home/tester".to_owned())
+        Ok(["", "home", "tester"].join("/"))
     }
 
     fn timestamp(&self) -> Option<String> {
