@@ -46,7 +46,7 @@ pub use finder::{block_references, references, traversals, traversals_in_block};
 pub use locate::locate;
 pub use reference::{Reference, Subject};
 pub use scope::{ForeignFunction, ForeignParam, MapScope, Scope};
-pub use show::show;
+pub use show::{quote, show};
 pub use suggest::suggest;
 pub use validate::validate_block;
 pub use variable::{Given, ParseMode, Variable};

@@ -32,7 +32,7 @@ fn write(value: &Value, indent: usize, out: &mut String) {
             let _ = write!(out, "{number}");
         }
         Data::String(text) if text.contains('\n') => heredoc(text, indent, out),
-        Data::String(text) => quote(text, out),
+        Data::String(text) => write_quoted(text, out),
         Data::List(..) => call("tolist(", sequence, value, indent, out),
         Data::Set(..) => call("toset(", sequence, value, indent, out),
         Data::Map(..) => call("tomap(", mapping, value, indent, out),
@@ -111,8 +111,14 @@ fn heredoc(text: &str, indent: usize, out: &mut String) {
     out.push_str(&marker);
 }
 
-/// Go's `strconv.Quote`.
-fn quote(text: &str, out: &mut String) {
+/// The text on one line between quotes, as Go's `strconv.Quote` has it: nothing unprintable is left.
+pub fn quote(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 2);
+    write_quoted(text, &mut out);
+    out
+}
+
+fn write_quoted(text: &str, out: &mut String) {
     out.push('"');
     for c in text.chars() {
         match c {

@@ -1,0 +1,104 @@
+//! Results of checks by what declares them, as in Terraform's JSON forms.
+
+use std::collections::BTreeMap;
+
+use ashlar_addr::{ModuleInstance, ResourceInstance};
+use serde_json::{Map, Value as Json, json};
+
+use super::change::index;
+use crate::CheckStatus;
+
+/// One object that was checked: its declaration and itself as JSON addresses.
+struct Checked {
+    declared: Map<String, Json>,
+    object: Map<String, Json>,
+}
+
+/// The `checks` of a plan.
+pub(super) fn of_plan(checks: &BTreeMap<String, CheckStatus>) -> Json {
+    let mut by_declaration: BTreeMap<String, (Map<String, Json>, Vec<(CheckStatus, Json)>)> = BTreeMap::new();
+    for (address, status) in checks {
+        let Checked { declared, object } = addresses(address);
+        let display = declared
+            .get("to_display")
+            .and_then(Json::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        let instance = json!({ "address": object, "status": status.as_str() });
+        let (_, instances) = by_declaration
+            .entry(display)
+            .or_insert_with(|| (declared, Vec::new()));
+        instances.push((*status, instance));
+    }
+    let each = by_declaration.into_values().map(|(declared, instances)| {
+        let worst = instances
+            .iter()
+            .map(|(status, _)| *status)
+            .max_by_key(|status| badness(*status));
+        let status = worst.unwrap_or(CheckStatus::Unknown).as_str();
+        let instances: Vec<Json> = instances.into_iter().map(|(_, instance)| instance).collect();
+        json!({ "address": declared, "status": status, "instances": instances })
+    });
+    each.collect()
+}
+
+/// Which result counts for the whole. Source: Terraform `checks.AggregateStatus`.
+fn badness(status: CheckStatus) -> u8 {
+    match status {
+        CheckStatus::Pass => 0,
+        CheckStatus::Unknown => 1,
+        CheckStatus::Fail => 2,
+        CheckStatus::Error => 3,
+    }
+}
+
+/// The addresses as JSON, from an instance's address in text.
+fn addresses(text: &str) -> Checked {
+    let mut declared = Map::new();
+    let mut object = Map::new();
+    object.insert("to_display".to_owned(), text.into());
+    let mut module_of = |module: &ModuleInstance| {
+        if !module.is_root() {
+            declared.insert("module".to_owned(), module.config().to_string().into());
+            object.insert("module".to_owned(), module.to_string().into());
+        }
+    };
+    if let Some((module, word, name)) = simple(text) {
+        module_of(&module);
+        let kind = if word == "output" { "output_value" } else { word };
+        let config = module.config();
+        let prefix = if config.is_root() {
+            String::new()
+        } else {
+            format!("{config}.")
+        };
+        declared.insert("to_display".to_owned(), format!("{prefix}{word}.{name}").into());
+        declared.insert("kind".to_owned(), kind.into());
+        declared.insert("name".to_owned(), name.into());
+    } else if let Ok(instance) = text.parse::<ResourceInstance>() {
+        module_of(&instance.resource.module);
+        let config = instance.resource.config();
+        declared.insert("to_display".to_owned(), config.to_string().into());
+        declared.insert("kind".to_owned(), "resource".into());
+        declared.insert("mode".to_owned(), config.resource.mode.as_str().into());
+        declared.insert("type".to_owned(), (*config.resource.kind).into());
+        declared.insert("name".to_owned(), (*config.resource.name).into());
+        if let Some(key) = index(&instance.key) {
+            object.insert("instance_key".to_owned(), key);
+        }
+    } else {
+        declared.insert("to_display".to_owned(), text.into());
+    }
+    Checked { declared, object }
+}
+
+/// `[module.]output.x`, `[module.]check.x`, `[module.]var.x`.
+fn simple(text: &str) -> Option<(ModuleInstance, &str, &str)> {
+    let (rest, name) = text.rsplit_once('.')?;
+    let (module, word) = match rest.rsplit_once('.') {
+        Some((module, word)) => (module.parse().ok()?, word),
+        None => (ModuleInstance::root(), rest),
+    };
+    (matches!(word, "output" | "check" | "var") && ashlar_syntax::is_identifier(name))
+        .then_some((module, word, name))
+}

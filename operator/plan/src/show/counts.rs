@@ -1,0 +1,61 @@
+//! The counts of a plan in words.
+
+use std::fmt;
+
+use super::is_of_interest;
+use crate::{Action, Plan};
+
+/// How many objects are added, changed and destroyed; a replacement is an addition and a destruction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[expect(missing_docs, reason = "each is the count of what it names")]
+pub struct Counts {
+    pub add: usize,
+    pub change: usize,
+    pub destroy: usize,
+}
+
+impl Counts {
+    /// The counts of a plan.
+    pub fn of(plan: &Plan) -> Self {
+        let mut counts = Self::default();
+        for change in plan.changes.iter().filter(|change| is_of_interest(change)) {
+            match change.action {
+                Action::NoOp | Action::Read => {}
+                Action::Create => counts.add += 1,
+                Action::Update => counts.change += 1,
+                Action::Delete => counts.destroy += 1,
+                Action::DeleteThenCreate | Action::CreateThenDelete => {
+                    counts.add += 1;
+                    counts.destroy += 1;
+                }
+            }
+        }
+        counts
+    }
+}
+
+/// `2 to add, 1 to change, 0 to destroy.`
+impl fmt::Display for Counts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { add, change, destroy } = self;
+        write!(f, "{add} to add, {change} to change, {destroy} to destroy.")
+    }
+}
+
+/// The plan in one line, for a status or an event: counts, never values.
+pub fn summary(plan: &Plan) -> String {
+    let mut more = Vec::new();
+    let counts = plan.summary();
+    for (count, what) in [(counts.moves, "moved"), (counts.drift, "changed outside")] {
+        if count > 0 {
+            more.push(format!(" Objects {what}: {count}."));
+        }
+    }
+    if counts.outputs > 0 {
+        more.push(format!(" Outputs changed: {}.", counts.outputs));
+    }
+    if plan.errored {
+        more.push(" Planning did not complete.".to_owned());
+    }
+    format!("Plan: {}{}", Counts::of(plan), more.concat())
+}
