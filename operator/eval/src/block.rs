@@ -14,7 +14,7 @@ use ashlar_value::{
 
 use crate::{
     Scope,
-    body::{self, Content, Item, missing_place, nested_schema},
+    body::{self, Content, Item, nested_schema}, shape::missing_place,
     dynamic::Spec,
     evaluate::{Binding, Eval, Frame, Functions, Root, resolve},
     finder,

@@ -11,7 +11,7 @@ use ashlar_value::{
     schema::{self, AttributeType, Nesting},
 };
 
-use crate::{dynamic, suggest::suggest};
+use crate::{dynamic, shape};
 
 /// The items of a body that its schema wants, in source order.
 pub(crate) struct Content<'b> {
@@ -41,14 +41,6 @@ impl Item<'_> {
     }
 }
 
-/// The empty place at the beginning of a body: where hcl blames a missing item.
-pub(crate) fn missing_place(body: &Body) -> Option<Span> {
-    body.span.map(|span| Span {
-        end: span.start,
-        ..span
-    })
-}
-
 /// Sorts a body; faults go to `diags`.
 pub(crate) fn sort<'b>(
     body: &'b Body,
@@ -62,14 +54,14 @@ pub(crate) fn sort<'b>(
         if schema.attributes.contains_key(&name.name) {
             attributes.insert(name.name.clone(), attribute);
         } else {
-            diags.push(unsupported_argument(name, body, schema));
+            let unset = schema.attributes.keys().filter(|known| body.attribute(known).is_none());
+            let is_block = schema.blocks.contains_key(&name.name);
+            diags.push(shape::unsupported_argument(name, unset.map(|known| &**known), is_block));
         }
     }
     for (name, attribute) in &schema.attributes {
         if attribute.required && !attributes.contains_key(name) && !may_be_blocks(schema, name) {
-            let detail = format!("The argument {name:?} is required, but not set.");
-            let diag = Diag::error("Missing required argument", detail);
-            diags.push(missing.map_or(diag.clone(), |span| diag.at(span)));
+            diags.push(shape::missing_argument(name, missing));
         }
     }
     let mut blocks = Vec::new();
@@ -79,7 +71,7 @@ pub(crate) fn sort<'b>(
                 blocks.push(Item::Block(block));
             }
         } else if &*block.kind.name == "dynamic" {
-            if labels_fit_names(block, &["type"], diags) {
+            if shape::labels_fit(block, &["type"], diags) {
                 let (spec, faults) = dynamic::Spec::read(block);
                 let kind = spec.as_ref().map(|spec| spec.kind).or(block.labels.first());
                 match kind.filter(|kind| block_nesting(schema, body, &kind.name).is_none()) {
@@ -179,71 +171,10 @@ fn element_schema(schema: &schema::Block, name: &str) -> Option<schema::Block> {
 }
 
 fn labels_fit(block: &Block, nesting: Nesting, diags: &mut Diags) -> bool {
-    labels_fit_names(block, if nesting == Nesting::Map { &["key"] } else { &[] }, diags)
-}
-
-fn labels_fit_names(block: &Block, names: &[&str], diags: &mut Diags) -> bool {
-    let kind = &block.kind.name;
-    let context = block.kind.span.to(block.open);
-    if let Some(extra) = block.labels.get(names.len()) {
-        let wanted = match names {
-            [] => "no labels".to_owned(),
-            names => format!("only {} label(s): {}", names.len(), names.join(", ")),
-        };
-        let detail = format!("A {kind} block takes {wanted}.");
-        diags.push(
-            Diag::error(format!("Extraneous label for {kind}"), detail)
-                .at(extra.span)
-                .within(context),
-        );
-        return false;
-    }
-    if let Some(missing) = names.get(block.labels.len()) {
-        let detail = format!(
-            "A {kind} block takes {} label(s): {}.",
-            names.len(),
-            names.join(", ")
-        );
-        diags.push(
-            Diag::error(format!("Missing {missing} for {kind}"), detail)
-                .at(block.open)
-                .within(context),
-        );
-        return false;
-    }
-    true
-}
-
-fn unsupported_argument(name: &Ident, body: &Body, schema: &schema::Block) -> Diag {
-    let unset = schema
-        .attributes
-        .keys()
-        .filter(|known| body.attribute(known).is_none());
-    let hint = match suggest(&name.name, unset.map(|known| &**known)) {
-        Some(near) => format!(" Did you mean {near:?}?"),
-        None if schema.blocks.contains_key(&name.name) => {
-            format!(
-                " To write a block of this type, leave the equals sign out: {} {{ … }}.",
-                name.name
-            )
-        }
-        None => String::new(),
-    };
-    let detail = format!("No argument is named {:?} here.{hint}", &*name.name);
-    Diag::error("Unsupported argument", detail).at(name.span)
+    shape::labels_fit(block, if nesting == Nesting::Map { &["key"] } else { &[] }, diags)
 }
 
 fn unsupported_block(kind: &Ident, schema: &schema::Block) -> Diag {
-    let hint = match suggest(&kind.name, schema.blocks.keys().map(|known| &**known)) {
-        Some(near) => format!(" Did you mean {near:?}?"),
-        None if schema.attributes.contains_key(&kind.name) => {
-            format!(
-                " To set the argument of this name, write an equals sign: {} = ….",
-                kind.name
-            )
-        }
-        None => String::new(),
-    };
-    let detail = format!("No blocks of type {:?} can stand here.{hint}", &*kind.name);
-    Diag::error("Unsupported block type", detail).at(kind.span)
+    let known = schema.blocks.keys().map(|known| &**known);
+    shape::unsupported_block(kind, known, schema.attributes.contains_key(&kind.name))
 }

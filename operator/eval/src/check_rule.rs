@@ -8,7 +8,7 @@ use ashlar_value::{Mark, Type, Value, convert};
 
 use crate::{
     Scope,
-    body::{self, missing_place},
+    body, shape::missing_place,
     evaluate, finder,
     variable::arguments,
 };

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ashlar_diag::{Diag, Diags};
 use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, Ident};
 
-use crate::{body::missing_place, suggest::hint};
+use crate::{shape::missing_place, suggest::hint};
 
 /// A `dynamic` block, read but not expanded.
 pub(crate) struct Spec<'b> {

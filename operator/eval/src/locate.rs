@@ -8,7 +8,7 @@ use ashlar_diag::Span;
 use ashlar_syntax::{Body, Expr, ExprKind, Literal};
 use ashlar_value::{Path, PathStep};
 
-use crate::body::missing_place;
+use crate::shape::missing_place;
 
 /// The place of what the path names, or of the nearest thing around it that stands in source. `None` for a path that
 /// ends in a block itself, or where the body has no place.

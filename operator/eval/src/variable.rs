@@ -14,7 +14,7 @@ use ashlar_value::{
 
 use crate::{
     CheckRule, Defaults, Reference, Scope, Subject,
-    body::{self, Item, missing_place},
+    body::{self, Item}, shape::missing_place,
     constraint::type_constraint,
     evaluate_constant, finder,
 };
@@ -83,7 +83,7 @@ pub struct Given {
 }
 
 /// Evaluates a constant argument and converts it (gohcl `DecodeExpression`).
-pub(crate) fn constant(expr: &Expr, ty: &Type, diags: &mut Diags) -> Option<Value> {
+pub fn constant(expr: &Expr, ty: &Type, diags: &mut Diags) -> Option<Value> {
     let (value, faults) = evaluate_constant(expr);
     let failed = faults.has_errors();
     diags.extend(faults);
