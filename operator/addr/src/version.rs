@@ -235,6 +235,11 @@ impl Constraints {
         self.0.is_empty()
     }
 
+    /// Does any condition name a prerelease?
+    pub fn has_prerelease(&self) -> bool {
+        self.0.iter().any(|constraint| constraint.bound.is_prerelease())
+    }
+
     /// May a provider of this version be used? A prerelease only if `=` names it; `~> 1` means below 2.
     pub fn allow_provider(&self, version: &Version) -> bool {
         let named =

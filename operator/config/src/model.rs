@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{LocalProvider, Provider, ProviderConfig, Resource};
-use ashlar_diag::Span;
-use ashlar_eval::{CheckRule, Subject, Variable};
-use ashlar_syntax::{Body, Expr};
-use ashlar_value::Path;
+use ashlar_addr::{Constraints, LocalProvider, Provider, ProviderConfig, Resource};
+use ashlar_diag::{Diags, Span};
+use ashlar_eval::{CheckRule, Defaults, Subject, Variable};
+use ashlar_syntax::{Body, Expr, Traversal};
+use ashlar_value::{Path, Type};
 
 /// One module.
 #[derive(Clone, Debug, Default)]
@@ -50,12 +50,22 @@ pub struct Local {
 pub struct Output {
     /// The value.
     pub value: Expr,
+    /// The type the value is converted to; `any` if none is written.
+    pub ty: Type,
+    /// Defaults of optional attributes, filled in before that.
+    pub defaults: Option<Defaults>,
     /// Is it not to be shown?
     pub sensitive: bool,
+    /// Is it not to be kept? (A fault in a root module.)
+    pub ephemeral: bool,
+    /// The place of `deprecated`, if it is set. (A fault in a root module.)
+    pub deprecated: Option<Span>,
     /// For people.
     pub description: Option<String>,
     /// What it waits for beside its references.
     pub depends_on: Vec<DependsOn>,
+    /// Faults of entries of `depends_on` that name nothing: told when the others are looked at.
+    pub depends_on_faults: Diags,
     /// What must hold before it is evaluated.
     pub preconditions: Vec<CheckRule>,
     /// The block's header.
@@ -67,6 +77,8 @@ pub struct Output {
 pub struct ProviderBlock {
     /// The arguments for the provider itself.
     pub body: Body,
+    /// The deprecated `version` argument: the constraint as written.
+    pub version: Option<(Arc<str>, Span)>,
     /// The block's header.
     pub header: Span,
 }
@@ -78,14 +90,20 @@ pub struct ResourceConfig {
     pub count: Option<Expr>,
     /// For each of what.
     pub for_each: Option<Expr>,
+    /// The provider configuration in use, as the module names it.
+    pub local_provider: LocalProvider,
     /// The provider configuration in use, resolved.
     pub provider_config: ProviderConfig,
     /// What it waits for beside its references.
     pub depends_on: Vec<DependsOn>,
+    /// Faults of entries of `depends_on` that name nothing: told when the others are looked at.
+    pub depends_on_faults: Diags,
     /// The `lifecycle` block.
     pub lifecycle: Lifecycle,
     /// The arguments for the provider, meta-arguments taken out.
     pub body: Body,
+    /// The place of the type.
+    pub kind: Span,
     /// The block's header.
     pub header: Span,
 }
@@ -97,6 +115,8 @@ pub struct DependsOn {
     pub subject: Subject,
     /// Its place.
     pub span: Span,
+    /// As it is written.
+    pub traversal: Traversal,
 }
 
 /// A `lifecycle` block.
@@ -108,6 +128,8 @@ pub struct Lifecycle {
     pub prevent_destroy: bool,
     /// Which changes of the configuration are not followed.
     pub ignore_changes: IgnoreChanges,
+    /// The paths of `ignore_changes` as they are written.
+    pub ignored: Vec<Traversal>,
     /// Changes of these force a replacement.
     pub replace_triggered_by: Vec<Expr>,
     /// What must hold before it is looked at.
@@ -142,6 +164,35 @@ impl Module {
         self.required_providers
             .get(local)
             .map_or_else(|| Provider::implied(local), |required| required.source.clone())
+    }
+
+    /// Every provider the module needs, with all that is asked of its version.
+    pub fn requirements(&self) -> BTreeMap<Provider, Constraints> {
+        let parse = |version: &Option<(Arc<str>, Span)>| {
+            // What is no constraint was refused when it was read.
+            version
+                .as_ref()
+                .and_then(|(text, _)| text.parse().ok())
+                .unwrap_or_default()
+        };
+        let required = self
+            .required_providers
+            .values()
+            .map(|entry| (entry.source.clone(), parse(&entry.version)));
+        let configured = self
+            .providers
+            .iter()
+            .map(|(local, block)| (self.source_of(&local.name), parse(&block.version)));
+        let used = self
+            .resources
+            .values()
+            .map(|resource| (resource.provider_config.provider.clone(), Constraints::default()));
+        let mut all = BTreeMap::<Provider, Constraints>::new();
+        for (provider, constraints) in required.chain(configured).chain(used) {
+            let before = all.entry(provider).or_default();
+            *before = std::mem::take(before).and(&constraints);
+        }
+        all
     }
 
     /// The providers that have a `provider` block.

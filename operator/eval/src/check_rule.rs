@@ -50,7 +50,7 @@ impl CheckRule {
     }
 
     /// Checks a variable's value: what comes is an error for each fault, or for the value itself at `place`.
-    pub(crate) fn validate_variable(&self, scope: &dyn Scope, place: Span) -> Diags {
+    pub fn validate_variable(&self, scope: &dyn Scope, place: Span) -> Diags {
         let (condition, mut diags) = evaluate(&self.condition, scope);
         let (message, message_diags) = evaluate(&self.error_message, scope);
         let message_failed = message_diags.has_errors();

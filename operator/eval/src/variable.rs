@@ -85,11 +85,11 @@ pub struct Given {
 /// Evaluates a constant argument and converts it (gohcl `DecodeExpression`).
 pub fn constant(expr: &Expr, ty: &Type, diags: &mut Diags) -> Option<Value> {
     let (value, faults) = evaluate_constant(expr);
-    let failed = faults.has_errors();
     diags.extend(faults);
+    // As in hcl, a value that is not there because of another fault is told as well.
     let why = match convert(&value, ty) {
-        _ if failed => return None,
         Ok(value) if value.is_null() => format!("a {} is required", ty.friendly_name()),
+        Ok(value) if !value.is_known() => "it is not known".to_owned(),
         Ok(value) => return Some(value),
         Err(error) => error.message,
     };

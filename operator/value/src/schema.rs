@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::Type;
+use crate::{PathStep, Type};
 
 /// All that a provider offers.
 #[derive(Clone, Debug, Default)]
@@ -148,7 +148,40 @@ impl Block {
     }
 }
 
+impl Block {
+    /// The attribute that the path leads to; `None` where it leads to a block, an element or into a plain value.
+    pub fn attribute_at(&self, path: &[PathStep]) -> Option<&Attribute> {
+        let mut block = self;
+        for (at, step) in path.iter().enumerate() {
+            let PathStep::Attr(name) = step else { continue };
+            if let Some(attribute) = block.attributes.get(name) {
+                return attribute.within(path.get(at + 1..).unwrap_or_default());
+            }
+            block = &block.blocks.get(name)?.block;
+        }
+        None
+    }
+}
+
 impl Attribute {
+    /// As [`Block::attribute_at`], from the attributes of a nested attribute type.
+    pub fn nested_at<'s>(attributes: &'s BTreeMap<Arc<str>, Attribute>, path: &[PathStep]) -> Option<&'s Attribute> {
+        let named = |step: &PathStep| match step {
+            PathStep::Attr(name) => attributes.get(name),
+            PathStep::Index(_) => None,
+        };
+        let (at, attribute) = path.iter().enumerate().find_map(|(at, step)| Some((at, named(step)?)))?;
+        attribute.within(path.get(at + 1..).unwrap_or_default())
+    }
+
+    fn within(&self, rest: &[PathStep]) -> Option<&Attribute> {
+        match &self.ty {
+            _ if rest.is_empty() => Some(self),
+            AttributeType::Nested { attributes, .. } => Self::nested_at(attributes, rest),
+            AttributeType::Plain(_) => None,
+        }
+    }
+
     /// The type of its values.
     pub fn ty(&self) -> Type {
         match &self.ty {

@@ -8,10 +8,7 @@ use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use ashlar_value::{Data, Path, PathStep, Type, Value, ops, schema::Block};
 
-use super::{
-    part::{element_at, entries_like, items_like, transform},
-    schema_paths::attribute_at,
-};
+use super::part::{element_at, entries_like, items_like, transform};
 
 /// What to leave as it is.
 #[derive(Clone, Copy, Debug)]
@@ -34,7 +31,7 @@ pub fn ignore_in_config<'v>(
         Ignore::Paths(paths) => restore(prior, config, paths),
         // What only the provider can set must not look as if it were configured.
         Ignore::All => Cow::Owned(transform(prior, |path, value| {
-            match attribute_at(schema, &path.0) {
+            match schema.attribute_at(&path.0) {
                 Some(attribute) if attribute.computed && !attribute.optional => Value::null(value.ty()),
                 _ => value,
             }

@@ -23,7 +23,7 @@ pub use normalize::normalize_null_blocks;
 pub use proposed::{empty_value, planned_data_resource, proposed_new};
 pub use replace::required_replaces;
 pub use schema_paths::{
-    attribute_at, mark_sensitive, non_null_write_only, null_write_only, sensitive_paths, write_only_paths,
+    mark_sensitive, non_null_write_only, null_write_only, sensitive_paths, write_only_paths,
 };
 pub use valid::assert_plan_valid;
 

@@ -10,10 +10,7 @@ use ashlar_value::{
     schema::{Attribute, AttributeType, Block, NestedBlock, Nesting},
 };
 
-use super::{
-    part::{element_at, elements, entries_like, items_like, part, same},
-    schema_paths::{attribute_at, nested_attribute_at},
-};
+use super::part::{element_at, elements, entries_like, items_like, part, same};
 
 type Attributes = BTreeMap<Arc<str>, Attribute>;
 
@@ -201,8 +198,8 @@ impl Inner<'_> {
                 return false;
             }
             let attribute = match self {
-                Inner::Block(block) => attribute_at(block, &path.0),
-                Inner::Attributes(attributes) => nested_attribute_at(attributes, &path.0),
+                Inner::Block(block) => block.attribute_at(&path.0),
+                Inner::Attributes(attributes) => Attribute::nested_at(attributes, &path.0),
             };
             match attribute {
                 None => true,
@@ -232,7 +229,7 @@ fn came_from_config(attribute: &Attribute, prior: &Value) -> bool {
     prior.walk(&mut |path, value| {
         found = found
             || (!value.is_null()
-                && nested_attribute_at(attributes, &path.0).is_some_and(|attribute| !attribute.computed));
+                && Attribute::nested_at(attributes, &path.0).is_some_and(|attribute| !attribute.computed));
         !found
     });
     found

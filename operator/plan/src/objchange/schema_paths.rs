@@ -6,50 +6,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_value::{
-    Marks, Path, PathStep, Value,
+    Marks, Path, Value,
     schema::{Attribute, AttributeType, Block},
 };
 
 use super::part::{elements, part, transform};
 
 type Attributes = BTreeMap<Arc<str>, Attribute>;
-
-/// The attribute that the path leads to; `None` where it leads to a block, an element or into a plain value.
-pub fn attribute_at<'s>(block: &'s Block, path: &[PathStep]) -> Option<&'s Attribute> {
-    let mut block = block;
-    for (at, step) in path.iter().enumerate() {
-        let PathStep::Attr(name) = step else { continue };
-        if let Some(attribute) = block.attributes.get(name) {
-            return within(attribute, path.get(at + 1..).unwrap_or_default());
-        }
-        block = &block.blocks.get(name)?.block;
-    }
-    None
-}
-
-/// As [`attribute_at`], from the attributes of a nested attribute type.
-pub(super) fn nested_attribute_at<'s>(
-    attributes: &'s Attributes,
-    path: &[PathStep],
-) -> Option<&'s Attribute> {
-    let named = |step: &PathStep| match step {
-        PathStep::Attr(name) => attributes.get(name),
-        PathStep::Index(_) => None,
-    };
-    let (at, attribute) = path
-        .iter()
-        .enumerate()
-        .find_map(|(at, step)| Some((at, named(step)?)))?;
-    within(attribute, path.get(at + 1..).unwrap_or_default())
-}
-
-fn within<'s>(attribute: &'s Attribute, rest: &[PathStep]) -> Option<&'s Attribute> {
-    match &attribute.ty {
-        _ if rest.is_empty() => Some(attribute),
-        AttributeType::Nested { attributes, .. } => nested_attribute_at(attributes, rest),
-        AttributeType::Plain(_) => None,
-    }
-}
 
 /// Where the value is sensitive by its schema.
 pub fn sensitive_paths(schema: &Block, value: &Value) -> Vec<Path> {
@@ -91,7 +54,7 @@ pub fn null_write_only(schema: &Block, value: Value) -> Value {
     if !holds(schema, write_only) {
         return value;
     }
-    transform(&value, |path, value| match attribute_at(schema, &path.0) {
+    transform(&value, |path, value| match schema.attribute_at(&path.0) {
         Some(attribute) if attribute.write_only => Value::null(value.ty()).with_marks(value.marks()),
         _ => value,
     })

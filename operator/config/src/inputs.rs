@@ -1,0 +1,231 @@
+//! Values for the root module's variables: gathered, converted, validated.
+//!
+//! Called once per run, before planning. Rules: Terraform `backend/backendrun/unparsed_value.go`,
+//! `command/arguments/vars.go`, `terraform/eval_variable.go`. No value is put into a diagnostic.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_eval::{
+    CheckRule, Given, Reference, Scope, Subject, Variable, evaluate_constant, only_arguments, references,
+};
+use ashlar_funcs::Caps;
+use ashlar_syntax::parse_file;
+use ashlar_value::{Type, Value};
+
+use crate::Module;
+
+/// Of so many undeclared names in files each gets a warning of its own; the others share one.
+const UNDECLARED_SHOWN: usize = 2;
+
+/// A value for a variable.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// The value.
+    pub value: InputValue,
+    /// Where it comes from; that decides what an undeclared name is.
+    pub origin: Origin,
+}
+
+/// A value as it is given.
+#[derive(Clone)]
+pub enum InputValue {
+    /// Text, read by the variable's type: text itself, or an expression.
+    Text(Arc<str>),
+    /// A value, with its place if it stands in a file.
+    Value(Value, Option<Span>),
+}
+
+/// Shows no content: the variable may be sensitive.
+impl std::fmt::Debug for InputValue {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            InputValue::Text(_) => "Text(…)",
+            InputValue::Value(..) => "Value(…)",
+        })
+    }
+}
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A file of values. An undeclared name is worth a warning.
+    File(Arc<str>),
+    /// Settings meant for many configurations. An undeclared name is ignored.
+    Shared,
+    /// Given for this configuration alone. An undeclared name is an error.
+    Direct,
+}
+
+/// Reads a file of values (`*.tfvars`).
+pub fn parse_values_file(
+    name: impl Into<Arc<str>>,
+    text: impl Into<Arc<str>>,
+    sources: &mut Sources,
+) -> (BTreeMap<Arc<str>, Input>, Diags) {
+    let name: Arc<str> = name.into();
+    let file = sources.add(name.clone(), text);
+    let (body, mut diags) = parse_file(sources, file);
+    let mut inputs = BTreeMap::new();
+    if let Some(block) = body.blocks_of("variable").next() {
+        let detail =
+            "This file gives values to variables: NAME = VALUE. Declarations belong into a .tf file.";
+        diags.push(Diag::error("Variable declaration in .tfvars file", detail).at(block.kind.span));
+        return (inputs, diags);
+    }
+    diags.extend(only_arguments(&body));
+    for attribute in body.attributes {
+        let (value, faults) = evaluate_constant(&attribute.expr);
+        diags.extend(faults);
+        let value = InputValue::Value(value, Some(attribute.expr.span));
+        inputs.insert(
+            attribute.name.name,
+            Input {
+                value,
+                origin: Origin::File(name.clone()),
+            },
+        );
+    }
+    (inputs, diags)
+}
+
+/// The value of every variable, as references see it: converted, defaults filled in, marked. Validations that look only
+/// at variables are run; [`later_validations`] tells the others. With errors the values are not fit to be used.
+pub fn resolve_variables(
+    module: &Module,
+    inputs: &BTreeMap<Arc<str>, Input>,
+    caps: &dyn Caps,
+    sources: &mut Sources,
+) -> (BTreeMap<Arc<str>, Value>, Diags) {
+    let mut diags = undeclared(module, inputs);
+    let mut values = BTreeMap::new();
+    let mut places = BTreeMap::new();
+    for (name, variable) in &module.variables {
+        let given = inputs.get(name).map(|input| match &input.value {
+            InputValue::Value(value, place) => Given {
+                value: value.clone(),
+                place: *place,
+            },
+            InputValue::Text(text) => {
+                let (value, faults) = variable.parse_text(text, sources);
+                diags.extend(faults);
+                Given { value, place: None }
+            }
+        });
+        if given.is_none() && variable.default.is_none() {
+            let detail = format!("The variable {name:?} has no default, so it must be given a value.");
+            diags.push(Diag::error("No value for required variable", detail).at(variable.declared));
+            values.insert(
+                name.clone(),
+                variable.marked(Value::unknown(variable.ty.without_optional())),
+            );
+            continue;
+        }
+        let (value, faults) = variable.value(given.as_ref());
+        diags.extend(faults);
+        values.insert(name.clone(), variable.marked(value));
+        places.insert(
+            name,
+            given.and_then(|given| given.place).unwrap_or(variable.declared),
+        );
+    }
+    if !diags.has_errors() {
+        let scope = Variables {
+            values: &values,
+            caps,
+        };
+        for (name, variable) in &module.variables {
+            let place = places.get(name).copied().unwrap_or(variable.declared);
+            for rule in variable
+                .validations
+                .iter()
+                .filter(|rule| looks_at_variables_only(rule))
+            {
+                diags.extend(rule.validate_variable(&scope, place));
+            }
+        }
+    }
+    (values, diags)
+}
+
+/// Validations that look at more than variables: to be run once what they refer to is evaluated.
+pub fn later_validations(module: &Module) -> impl Iterator<Item = (&Variable, &CheckRule)> {
+    module.variables.values().flat_map(|variable| {
+        let later = variable
+            .validations
+            .iter()
+            .filter(|rule| !looks_at_variables_only(rule));
+        later.map(move |rule| (variable, rule))
+    })
+}
+
+fn looks_at_variables_only(rule: &CheckRule) -> bool {
+    [&rule.condition, &rule.error_message].into_iter().all(|expr| {
+        let (found, faults) = references(expr);
+        faults.is_empty()
+            && found
+                .iter()
+                .all(|reference| matches!(reference.subject, Subject::Var(_)))
+    })
+}
+
+fn undeclared(module: &Module, inputs: &BTreeMap<Arc<str>, Input>) -> Diags {
+    const SUMMARY: &str = "Value for undeclared variable";
+    let mut diags = Diags::new();
+    let mut in_files = 0;
+    for (name, input) in inputs
+        .iter()
+        .filter(|(name, _)| !module.variables.contains_key(*name))
+    {
+        match &input.origin {
+            Origin::Shared => {}
+            Origin::Direct => {
+                let detail =
+                    format!("A value is given for {name:?}, but the module declares no such variable.");
+                diags.push(Diag::error(SUMMARY, detail));
+            }
+            Origin::File(file) => {
+                in_files += 1;
+                if in_files <= UNDECLARED_SHOWN {
+                    let detail = format!(
+                        "{file} gives a value for {name:?}, but the module declares no such variable."
+                    );
+                    diags.push(Diag::warning(SUMMARY, detail));
+                }
+            }
+        }
+    }
+    if in_files > UNDECLARED_SHOWN {
+        let detail = format!(
+            "{} more values are for variables that are not declared.",
+            in_files - UNDECLARED_SHOWN
+        );
+        diags.push(Diag::warning("Values for undeclared variables", detail));
+    }
+    diags
+}
+
+/// Variables alone.
+struct Variables<'a> {
+    values: &'a BTreeMap<Arc<str>, Value>,
+    caps: &'a dyn Caps,
+}
+
+impl Scope for Variables<'_> {
+    fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
+        match &reference.subject {
+            Subject::Var(name) => self.values.get(name).cloned().ok_or_else(|| {
+                let known = self.values.keys().map(|known| &**known);
+                ashlar_eval::undeclared::variable(reference, name, known).into()
+            }),
+            _ => Ok(Value::unknown(Type::Dynamic)),
+        }
+    }
+
+    fn caps(&self) -> &dyn Caps {
+        self.caps
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! `output` and `locals` blocks.
+//!
+//! Rules: Terraform `configs/named_values.go`.
+
+use ashlar_diag::Diag;
+use ashlar_eval::{CheckRule, Shape, constant, only_arguments, type_constraint};
+use ashlar_syntax::{Block, is_identifier};
+use ashlar_value::Type;
+
+use crate::{
+    BAD_NAME,
+    load::Loader,
+    model::{Local, Output},
+    resource_block::depends_on,
+};
+
+const OUTPUT: Shape = Shape {
+    required: &["value"],
+    optional: &[
+        "description",
+        "depends_on",
+        "sensitive",
+        "ephemeral",
+        "deprecated",
+        "type",
+    ],
+    blocks: &[("precondition", &[]), ("postcondition", &[])],
+};
+
+impl Loader {
+    pub(crate) fn output_block(&mut self, block: Block) {
+        let header = block.header();
+        let mut content = OUTPUT.content(block.body, Some(block.open), &mut self.diags);
+        let Some(label) = block.labels.first() else { return };
+        let diags = &mut self.diags;
+        if !is_identifier(&label.name) {
+            diags.push(Diag::error("Invalid output name", BAD_NAME).at(label.span));
+        }
+        let description = content.take("description").and_then(|attribute| {
+            constant(&attribute.expr, &Type::String, diags)?
+                .as_str()
+                .map(|text| text.to_string())
+        });
+        let (ty, defaults) = match content
+            .take("type")
+            .map(|attribute| type_constraint(&attribute.expr))
+        {
+            None => (Type::Dynamic, None),
+            Some(Ok(constraint)) => constraint,
+            Some(Err(faults)) => {
+                diags.extend(faults);
+                (Type::Dynamic, None)
+            }
+        };
+        let mut flag = |name| {
+            let attribute = content.take(name)?;
+            constant(&attribute.expr, &Type::Bool, diags)?.as_bool()
+        };
+        let sensitive = flag("sensitive").unwrap_or(false);
+        let ephemeral = flag("ephemeral").unwrap_or(false);
+        let deprecated = content.take("deprecated").map(|attribute| {
+            constant(&attribute.expr, &Type::String, diags);
+            attribute.span
+        });
+        let (depends_on, depends_on_faults) = content
+            .take("depends_on")
+            .map(|list| depends_on(&list, diags))
+            .unwrap_or_default();
+        let mut preconditions = Vec::new();
+        for inner in &content.blocks {
+            if &*inner.kind.name == "postcondition" {
+                let detail =
+                    "An output has only preconditions: nothing is done that could be checked after it.";
+                diags.push(Diag::error("Postconditions are not allowed", detail).at(inner.kind.span));
+                continue;
+            }
+            let (rule, faults) = CheckRule::read(inner);
+            diags.extend(faults);
+            preconditions.extend(rule);
+        }
+        if self.module.outputs.contains_key(&label.name) {
+            let detail = format!("The output {:?} is declared twice in this module.", &*label.name);
+            diags.push(Diag::error("Duplicate output definition", detail).at(header));
+        }
+        if let Some(value) = content.take("value") {
+            let output = Output {
+                value: value.expr,
+                ty,
+                defaults,
+                sensitive,
+                ephemeral,
+                deprecated,
+                description,
+                depends_on,
+                depends_on_faults,
+                preconditions,
+                header,
+            };
+            self.module.outputs.insert(label.name.clone(), output);
+        }
+    }
+
+    pub(crate) fn locals_block(&mut self, block: Block) {
+        self.diags.extend(only_arguments(&block.body));
+        for attribute in block.body.attributes {
+            let name = attribute.name;
+            if self.module.locals.contains_key(&name.name) {
+                let detail = format!("The local value {:?} is set twice in this module.", &*name.name);
+                self.diags
+                    .push(Diag::error("Duplicate local value definition", detail).at(attribute.span));
+            }
+            self.module.locals.insert(
+                name.name,
+                Local {
+                    expr: attribute.expr,
+                    declared: name.span,
+                },
+            );
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! Faults of references that the module alone tells.
+//!
+//! Rules: Terraform `terraform/evaluate_valid.go`, `validate_selfref.go`.
+
+use std::sync::Arc;
+
+use ashlar_addr::{Mode, Provider, Resource};
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::{
+    Reference, Subject, block_references, references,
+    undeclared::{self, Repetition},
+};
+use ashlar_value::schema::{ProviderSchema, Schema};
+
+use crate::{Module, ResourceConfig};
+
+/// References to resources and modules that are not declared, and instance keys that do not fit. (Variables and local
+/// values are found out when they are looked up.)
+pub fn check_reference(module: &Module, reference: &Reference<'_>) -> Diags {
+    match &reference.subject {
+        Subject::Resource(resource) => match module.resources.get(resource) {
+            Some(config) => undeclared::instance_key(reference, resource, repetition(config))
+                .into_iter()
+                .collect(),
+            None => {
+                let data = Resource {
+                    mode: Mode::Data,
+                    ..resource.clone()
+                };
+                undeclared::resource(reference, resource, module.resources.contains_key(&data)).into()
+            }
+        },
+        Subject::List { kind, name } => undeclared::list_resource(reference, kind, name).into(),
+        Subject::Module { call, .. } => undeclared::module(reference, call, []).into(),
+        Subject::Action { .. } => undeclared::action(reference).into(),
+        Subject::Caller => undeclared::no_self(reference).into(),
+        Subject::Var(_)
+        | Subject::Local(_)
+        | Subject::Path(_)
+        | Subject::Terraform(_)
+        | Subject::Each(_)
+        | Subject::Count(_)
+        | Subject::SelfRef => Diags::new(),
+    }
+}
+
+fn repetition(config: &ResourceConfig) -> Repetition {
+    match (&config.count, &config.for_each) {
+        (Some(_), _) => Repetition::Count,
+        (None, Some(_)) => Repetition::ForEach,
+        (None, None) => Repetition::Single,
+    }
+}
+
+/// The schema of a resource's type, if its provider has the type.
+pub(crate) fn schema_of<'s>(schemas: &'s ProviderSchema, resource: &Resource) -> Option<&'s Schema> {
+    match resource.mode {
+        Mode::Managed => schemas.resources.get(&resource.kind),
+        Mode::Data => schemas.data_sources.get(&resource.kind),
+        Mode::Ephemeral => schemas.ephemeral_resources.get(&resource.kind),
+    }
+}
+
+/// Resources that refer to themselves in their own arguments; Terraform tells this when it plans, not when it validates.
+pub fn self_references(module: &Module, schemas: &dyn Fn(&Provider) -> Option<Arc<ProviderSchema>>) -> Diags {
+    let mut diags = Diags::new();
+    for (resource, config) in &module.resources {
+        let blame = |found: Vec<Reference<'_>>| {
+            let own = |reference: &Reference<'_>| matches!(&reference.subject, Subject::Resource(named) if named == resource);
+            let detail = format!("The configuration of {resource} may not refer to itself.");
+            let fault =
+                |reference: Reference<'_>| Diag::error("Self-referential block", &*detail).at(reference.span);
+            found.into_iter().filter(own).map(fault).collect::<Diags>()
+        };
+        for expr in config.count.iter().chain(&config.for_each) {
+            diags.extend(blame(references(expr).0));
+        }
+        let provider = schemas(&config.provider_config.provider);
+        if let Some(schema) = provider
+            .as_deref()
+            .and_then(|provider| schema_of(provider, resource))
+        {
+            diags.extend(blame(block_references(&config.body, &schema.block).0));
+        }
+    }
+    diags
+}

@@ -1,0 +1,91 @@
+//! Expressions in places where nothing is evaluated: lists, references and keywords as they are written.
+//!
+//! Rules: hcl `ExprList`, `AbsTraversalForExpr`; Terraform `configs/compat_shim.go` for references in quotes.
+
+use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_eval::evaluate_constant;
+use ashlar_syntax::{Expr, ExprKind, Ident, Step, Traversal, parse_traversal};
+
+const INVALID: &str = "Invalid expression";
+
+/// The elements of a list that is written out.
+pub(crate) fn list(expr: &Expr) -> Result<&[Expr], Diag> {
+    match &expr.kind {
+        ExprKind::Tuple { items, .. } => Ok(items),
+        _ => Err(Diag::error(INVALID, "A list must be written out here: [a, b].").at(expr.start())),
+    }
+}
+
+/// A static reference; also a lone keyword, which is a reference by its form.
+pub(crate) fn traversal(expr: &Expr) -> Result<Traversal, Diag> {
+    if let ExprKind::Traversal(traversal) = &expr.kind {
+        return Ok(traversal.clone());
+    }
+    match expr.keyword() {
+        Some(word) => Ok(Traversal {
+            root: Ident {
+                name: word.into(),
+                span: expr.span,
+            },
+            steps: Vec::new(),
+        }),
+        None => {
+            let detail = "Only a reference can stand here: names, attributes and constant keys. No calls, no templates, \
+                          no calculations.";
+            Err(Diag::error(INVALID, detail).at(expr.span))
+        }
+    }
+}
+
+/// As [`traversal`]; the old form in quotes is understood, with a warning.
+pub(crate) fn reference(expr: &Expr, diags: &mut Diags) -> Option<Traversal> {
+    if let Some(found) = quoted(expr, diags) {
+        return found;
+    }
+    match traversal(expr) {
+        Ok(traversal) => Some(traversal),
+        Err(diag) => {
+            diags.push(diag);
+            None
+        }
+    }
+}
+
+/// The reference in a quoted string. `None` if it is no constant string; `Some(None)` if the string is no reference.
+fn quoted(expr: &Expr, diags: &mut Diags) -> Option<Option<Traversal>> {
+    if !is_quoted(expr) {
+        return None;
+    }
+    let (value, faults) = evaluate_constant(expr);
+    let text = value.as_str().filter(|_| !faults.has_errors())?;
+    let mut sources = Sources::new();
+    let file = sources.add("", text.clone());
+    let (mut found, faults) = parse_traversal(&sources, file);
+    // As if the text began right after the quote; an escape before the place shifts it, as in Terraform.
+    let place = |span: Span| Span {
+        file: expr.span.file,
+        start: span.start + expr.span.start + 1,
+        end: span.end + expr.span.start + 1,
+    };
+    diags.extend(faults.map(|mut diag| {
+        diag.subject = diag.subject.map(place);
+        diag.context = diag.context.map(place);
+        diag
+    }));
+    if let Some(traversal) = &mut found {
+        traversal.root.span = place(traversal.root.span);
+        for step in &mut traversal.steps {
+            match step {
+                Step::Attr { span, .. } | Step::Index { span, .. } => *span = place(*span),
+            }
+        }
+    }
+    let detail = "References are written without quotes. Remove the quotes.";
+    diags.push(Diag::warning("Quoted references are deprecated", detail).at(expr.span));
+    Some(found)
+}
+
+/// Is it a quoted string or template (and not just one interpolation)?
+pub(crate) fn is_quoted(expr: &Expr) -> bool {
+    matches!(expr.kind, ExprKind::Template(_))
+}

@@ -1,0 +1,300 @@
+//! The `terraform` block: versions and providers that are required; where state is kept does not concern us.
+//!
+//! Rules: Terraform `configs/parser_config.go`, `provider_requirements.go`, `version_constraint.go`, `experiments.go`.
+
+use std::sync::Arc;
+
+use ashlar_addr::{Constraints, Provider, Version};
+use ashlar_diag::{Diag, Span};
+use ashlar_eval::{Shape, evaluate_constant, only_arguments};
+use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem};
+use ashlar_value::{Data, Type, Value, convert};
+
+use crate::{load::Loader, model::RequiredProvider, not_yet, provider_name, static_expr};
+
+/// As which version we present ourselves to `required_version`.
+const VERSION: &str = "1.15.5";
+
+const SHAPE: Shape = Shape {
+    required: &[],
+    optional: &["required_version", "experiments", "language"],
+    blocks: &[
+        ("backend", &["type"]),
+        ("cloud", &[]),
+        ("required_providers", &[]),
+        ("provider_meta", &["provider"]),
+    ],
+};
+
+const BAD_CONSTRAINT: &str = "Invalid version constraint";
+
+impl Loader {
+    pub(crate) fn terraform_block(&mut self, block: Block) {
+        let mut content = SHAPE.content(block.body, Some(block.open), &mut self.diags);
+        if let Some(attribute) = content.take("required_version") {
+            self.required_version(&attribute);
+        }
+        if let Some(attribute) = content.take("experiments") {
+            let detail = "Experiments of the language exist only in alpha releases of Terraform.";
+            self.diags
+                .push(Diag::error("Module uses experimental features", detail).at(attribute.name.span));
+        }
+        if let Some(attribute) = content.take("language") {
+            self.language(&attribute.expr);
+        }
+        for inner in content.blocks {
+            match &*inner.kind.name {
+                "backend" => self.backend(&inner),
+                "cloud" => self.cloud(&inner),
+                "provider_meta" => self.diags.push(not_yet("provider_meta blocks", inner.header())),
+                _ => self.required_providers(inner),
+            }
+        }
+    }
+
+    fn backend(&mut self, block: &Block) {
+        if self.backend.is_some() {
+            let detail = "A module can have one backend block.";
+            return self
+                .diags
+                .push(Diag::error("Duplicate 'backend' configuration block", detail).at(block.header()));
+        }
+        self.backend = Some(block.header());
+    }
+
+    fn cloud(&mut self, block: &Block) {
+        if self.cloud.is_some() {
+            let detail = "A module can have one cloud block.";
+            return self
+                .diags
+                .push(Diag::error("Duplicate HCP Terraform configurations", detail).at(block.header()));
+        }
+        self.cloud = Some(block.header());
+    }
+
+    /// Told once all files are read: that these blocks are not used.
+    pub(crate) fn finish_backend(&mut self) {
+        if let (Some(backend), Some(_)) = (self.backend, self.cloud) {
+            let detail = "A module can have a cloud block or a backend block, not both.";
+            let summary = "Conflicting 'cloud' and 'backend' configuration blocks are present";
+            return self.diags.push(Diag::error(summary, detail).at(backend));
+        }
+        for (span, word) in [(self.backend, "backend"), (self.cloud, "cloud")] {
+            if let Some(span) = span {
+                let detail =
+                    format!("Ashlar keeps state itself; this {word} block has no effect and can be removed.");
+                self.diags
+                    .push(Diag::warning(format!("Unused {word} block"), detail).at(span));
+            }
+        }
+    }
+
+    fn language(&mut self, expr: &Expr) {
+        let (summary, detail) = match expr.keyword() {
+            Some("TF2021") => return,
+            Some(_) => (
+                "Unsupported language edition",
+                "Only the edition TF2021 is known.",
+            ),
+            None => ("Invalid language edition", "The edition is a bare word: TF2021."),
+        };
+        self.diags.push(Diag::error(summary, detail).at(expr.span));
+    }
+
+    fn required_version(&mut self, attribute: &Attribute) {
+        let Some((_, constraints)) = self.version_constraint(attribute) else {
+            return;
+        };
+        let supported = VERSION
+            .parse::<Version>()
+            .is_ok_and(|version| constraints.allow(&version));
+        let diag = if constraints.has_prerelease() {
+            let detail =
+                "Prereleases cannot be asked for here. Write the plain version; its prereleases match it.";
+            Diag::error("Invalid required_version constraint", detail)
+        } else if !supported {
+            let detail = format!(
+                "Ashlar runs configurations as Terraform {VERSION} does, which this constraint excludes. Widen it if the \
+                 configuration works with that version."
+            );
+            Diag::error("Unsupported Terraform Core version", detail)
+        } else {
+            return;
+        };
+        self.diags.push(diag.at(attribute.span));
+    }
+
+    /// A constant constraint; `None` if it is null or at fault.
+    pub(crate) fn version_constraint(&mut self, attribute: &Attribute) -> Option<(Arc<str>, Constraints)> {
+        let (value, faults) = evaluate_constant(&attribute.expr);
+        let failed = faults.has_errors();
+        self.diags.extend(faults);
+        if failed {
+            return None;
+        }
+        match convert(&value, &Type::String) {
+            Ok(value) => self.constraints(value.as_str()?, attribute.expr.span),
+            Err(_) => {
+                let detail = format!("{} must be a string.", attribute.name.name);
+                self.diags
+                    .push(Diag::error(BAD_CONSTRAINT, detail).at(attribute.expr.span));
+                None
+            }
+        }
+    }
+
+    fn constraints(&mut self, text: &Arc<str>, span: Span) -> Option<(Arc<str>, Constraints)> {
+        match text.parse() {
+            Ok(constraints) => Some((text.clone(), constraints)),
+            Err(error) => {
+                let detail = format!("This is no version constraint: {error}.");
+                self.diags.push(Diag::error(BAD_CONSTRAINT, detail).at(span));
+                None
+            }
+        }
+    }
+
+    fn required_providers(&mut self, block: Block) {
+        if self.required.is_some() {
+            let detail = "A module can have one required_providers block. Put all entries into one.";
+            let summary = "Duplicate required providers configuration";
+            return self.diags.push(Diag::error(summary, detail).at(block.header()));
+        }
+        self.required = Some(block.header());
+        if let Some(diag) = only_arguments(&block.body) {
+            return self.diags.push(diag);
+        }
+        let Body { attributes, .. } = block.body;
+        for attribute in attributes {
+            if let Some(required) = self.required_provider(&attribute) {
+                self.module
+                    .required_providers
+                    .insert(attribute.name.name.clone(), required);
+            }
+        }
+    }
+
+    fn required_provider(&mut self, attribute: &Attribute) -> Option<RequiredProvider> {
+        let name = &attribute.name.name;
+        let span = attribute.expr.span;
+        let (value, faults) = evaluate_constant(&attribute.expr);
+        let is_primitive = matches!(value.data(), Data::String(_) | Data::Number(_) | Data::Bool(_));
+        if is_primitive && !faults.has_errors() {
+            // The old form: just a version.
+            let version = self.version_constraint(attribute).map(|(text, _)| (text, span));
+            let source = self.implied_source(name, span)?;
+            return Some(RequiredProvider {
+                source,
+                version,
+                declared: span,
+            });
+        }
+        if let Some(diag) = provider_name::local_name_fault(name, span) {
+            self.diags.push(diag);
+            return None;
+        }
+        let ExprKind::Object { items, .. } = &attribute.expr.kind else {
+            let detail = "An entry of required_providers is an object with source and version.";
+            self.diags
+                .push(Diag::error("Invalid required_providers object", detail).at(span));
+            return None;
+        };
+        let mut version = None;
+        let mut source = None;
+        for item in items {
+            let Some(key) = self.requirement_key(item) else {
+                continue;
+            };
+            match &*key {
+                "version" => {
+                    let text = self.requirement_text(item, BAD_CONSTRAINT);
+                    version = text.and_then(|text| self.constraints(&text, item.value.span));
+                }
+                "source" => {
+                    let text = self.requirement_text(item, "Invalid source");
+                    source = match text.map(|text| provider_name::source(&text, item.value.span)) {
+                        Some(Ok(source)) => Some(source),
+                        Some(Err(diag)) => {
+                            self.diags.push(diag);
+                            None
+                        }
+                        None => None,
+                    };
+                }
+                "configuration_aliases" => self.configuration_aliases(name, &item.value),
+                _ => {
+                    let detail = "An entry of required_providers has only source, version and configuration_aliases. \
+                                  Arguments of the provider itself belong into a provider block.";
+                    let summary = "Invalid required_providers object";
+                    self.diags
+                        .push(Diag::error(summary, detail).at(item.key.expr.span));
+                    break;
+                }
+            }
+        }
+        let source = match source {
+            Some(source) => source,
+            None => self.implied_source(name, span)?,
+        };
+        Some(RequiredProvider {
+            source,
+            version: version.map(|(text, _)| (text, span)),
+            declared: span,
+        })
+    }
+
+    fn implied_source(&mut self, name: &str, span: Span) -> Option<Provider> {
+        if let Some(why) = provider_name::type_fault(name) {
+            let detail = format!("{name:?} is no name for a provider: {why}.");
+            self.diags
+                .push(Diag::error("Invalid provider name", detail).at(span));
+            return None;
+        }
+        Some(Provider::implied(&name.to_lowercase()))
+    }
+
+    fn requirement_key(&mut self, item: &ObjectItem) -> Option<Arc<str>> {
+        if let Some(word) = item.key.keyword() {
+            return Some(word.into());
+        }
+        let (value, faults) = evaluate_constant(&item.key.expr);
+        let failed = faults.has_errors();
+        self.diags.extend(faults);
+        let key = value.as_str().cloned();
+        if key.is_none() && !failed {
+            let detail = "The name of a setting must be a string.";
+            self.diags
+                .push(Diag::error("Invalid Attribute", detail).at(item.key.expr.span));
+        }
+        key
+    }
+
+    fn requirement_text(&mut self, item: &ObjectItem, summary: &'static str) -> Option<Arc<str>> {
+        let (value, faults) = evaluate_constant(&item.value);
+        let text = Value::as_str(&value).filter(|_| !faults.has_errors()).cloned();
+        if text.is_none() {
+            self.diags
+                .push(Diag::error(summary, "This must be a string.").at(item.value.span));
+        }
+        text
+    }
+
+    /// Of use only to modules that are called; only their form is looked at.
+    fn configuration_aliases(&mut self, name: &str, expr: &Expr) {
+        let items = match static_expr::list(expr) {
+            Ok(items) => items,
+            Err(diag) => return self.diags.push(diag),
+        };
+        for item in items {
+            match static_expr::traversal(item) {
+                Err(diag) => self.diags.push(diag),
+                Ok(traversal) if traversal.steps.len() <= 1 && &*traversal.root.name == name => {}
+                Ok(_) => {
+                    let detail = format!("An alias is named after this entry, as in {name}.ALIAS.");
+                    self.diags
+                        .push(Diag::error("Invalid configuration_aliases value", detail).at(expr.span));
+                }
+            }
+        }
+    }
+}
