@@ -160,7 +160,7 @@ fn csv_decode(args: &Args<'_>) -> Result<Value, FuncError> {
         }
         rows.push(Value::object(names.iter().zip(fields.iter().map(Value::string))));
     }
-    let element = Type::object(names.iter().map(|name| (&*name.as_str(), Type::String)));
+    let element = Type::object(names.iter().map(|name| (name.as_str(), Type::String)));
     Ok(Value::list(element, rows))
 }
 

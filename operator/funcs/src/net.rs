@@ -6,6 +6,7 @@
 use std::net::Ipv6Addr;
 
 use ashlar_value::{Number, Type, Value};
+use dashu_base::UnsignedAbs;
 use dashu_int::{IBig, UBig};
 
 use crate::{
@@ -186,9 +187,10 @@ fn whole(args: &Args<'_>, index: usize) -> Result<IBig, FuncError> {
 }
 
 /// The address with a number put into its bits, counted from the least one; more bits than the address has are refused.
-fn insert(network: Network, number: &UBig, shift: u32) -> Result<u128, FuncError> {
-    let inserted = (number << shift as usize) | UBig::from(network.address);
-    u128::try_from(inserted)
+/// A negative number sets all bits before it, and the magnitude counts: Terraform's arithmetic, odd as it is.
+fn insert(network: Network, number: IBig, shift: u32) -> Result<u128, FuncError> {
+    let inserted = (number << shift as usize) | IBig::from(network.address);
+    u128::try_from(inserted.unsigned_abs())
         .ok()
         .filter(|address| *address <= low_bits(network.bits))
         .ok_or_else(|| FuncError::call("the number does not fit into the address"))
@@ -203,19 +205,17 @@ fn cidr_host(args: &Args<'_>) -> Result<Value, FuncError> {
     } else {
         number
     };
-    let number = UBig::try_from(number)
-        .ok()
-        .filter(|number| IBig::from(number.clone()) <= last);
-    let number = number.ok_or_else(|| {
-        FuncError::call(format!(
+    if number < IBig::ZERO || number > last {
+        let message = format!(
             "the network, with a prefix of {} bits, has no host of this number",
             network.prefix
-        ))
-    })?;
+        );
+        return Err(FuncError::call(message));
+    }
     // A mapped address counts as one of 32 bits, so that the number goes before the last 96.
     let shift = if network.is_v4() { network.bits - 32 } else { 0 };
     Ok(Value::string(show_address(
-        insert(network, &number, shift)?,
+        insert(network, number, shift)?,
         network.bits,
     )))
 }
@@ -245,19 +245,15 @@ fn cidr_subnet(args: &Args<'_>) -> Result<Value, FuncError> {
                 "a prefix of {old} bits cannot be extended by {new_bits} bits"
             ))
         })?;
-    let number =
-        UBig::try_from(number).map_err(|_| FuncError::call("the subnet's number must not be negative"))?;
-    let most = if new_bits < 0 {
-        u128::MAX
-    } else {
-        low_bits(new_bits as u32)
-    };
-    if number > UBig::from(most) {
+    // Only the last 64 bits of the magnitude are looked at, as in Terraform.
+    let low = number.clone().unsigned_abs() & UBig::from(u64::MAX);
+    let most = u32::try_from(new_bits).map_or(u128::MAX, low_bits);
+    if low > UBig::from(most) {
         return Err(FuncError::call(format!(
             "a prefix extended by {new_bits} bits has no subnet of this number"
         )));
     }
-    let address = insert(network, &number, network.bits - prefix)?;
+    let address = insert(network, number, network.bits - prefix)?;
     Ok(Value::string(
         Network {
             address,
@@ -272,7 +268,9 @@ fn cidr_subnets(args: &Args<'_>) -> Result<Value, FuncError> {
     let network = network(args).map_err(|error| error.at(0))?;
     let mut subnets = Vec::with_capacity(args.len() - 1);
     // The first address after the last subnet; `None` past the end of all addresses.
-    let mut free = Some(network.address);
+    // Neither networks that begin at address zero nor mapped ones have subnets here, as in Terraform.
+    let usable = network.address > 0 && !(network.is_v4() && network.bits == 128);
+    let mut free = usable.then_some(network.address);
     for index in 1..args.len() {
         let new_bits = args.int(index).map_err(|error| error.at(index))?;
         if new_bits < 1 {

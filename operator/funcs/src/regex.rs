@@ -175,8 +175,7 @@ impl Pattern {
                 out.push('$');
                 rest = after;
             } else if let Some((name, after)) = group_name(rest) {
-                let group = self.group_index(name).and_then(|index| found.get(index));
-                out.push_str(group.map_or("", |group| group.as_str()));
+                out.push_str(self.group(name, found).unwrap_or_default());
                 rest = after;
             } else {
                 out.push('$');
@@ -186,15 +185,19 @@ impl Pattern {
         out
     }
 
-    /// A name of digits only is a group's number, without leading zeros.
-    fn group_index(&self, name: &str) -> Option<usize> {
+    /// What a group has matched: of groups with one name, the first that has. A name of digits only, without leading
+    /// zeros, is a group's number.
+    fn group<'t>(&self, name: &str, found: &::regex::Captures<'t>) -> Option<&'t str> {
+        let at = |index: usize| found.get(index).map(|group| group.as_str());
         if name.bytes().all(|byte| byte.is_ascii_digit()) && (name.len() == 1 || !name.starts_with('0')) {
-            return name.parse().ok().filter(|index| *index <= self.groups.len());
+            return at(name.parse().ok()?);
         }
-        self.groups
+        let named = self
+            .groups
             .iter()
-            .rposition(|group| group.as_deref() == Some(name))
-            .map(|index| index + 1)
+            .enumerate()
+            .filter(|(_, group)| group.as_deref() == Some(name));
+        named.map(|(index, _)| index + 1).find_map(at)
     }
 }
 
@@ -268,7 +271,6 @@ mod tests {
             r"\p{Nope}",
             r"\p{Alphabetic}",
             "(?x)a b",
-            "(?P<a>.)(?P<a>.)",
             "(?P<>.)",
             r"a\",
             "[[:nope:]]",
@@ -293,6 +295,10 @@ mod tests {
         check("[${x}y]", "[ay]c");
         check("[$1y]", "[]c");
         check("[$2$3$01]", "[]c");
+        assert_eq!(
+            replace_all("(?P<x>a)|(?P<x>b)", "b", "[$x]").as_deref(),
+            Ok("[b]")
+        );
         check("$$1", "$1c");
         check("$", "$c");
         check("${x", "${xc");

@@ -43,9 +43,12 @@ fn openssh(bytes: &[u8]) -> Option<PrivateKey> {
     if (file.next()?, file.next()?) != (b"none".as_slice(), b"none".as_slice()) {
         return None;
     }
-    let (_options, _count, _public) = (file.next()?, file.skip(4)?, file.next()?);
+    // Options, the number of keys, the public key.
+    file.next()?;
+    file.skip(4)?;
+    file.next()?;
     let mut key = Fields(file.next()?);
-    let _check = key.skip(8)?;
+    key.skip(8)?;
     if key.next()? != b"ssh-rsa" {
         return None;
     }

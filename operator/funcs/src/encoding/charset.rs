@@ -1,7 +1,7 @@
 //! Character encodings by their IANA names, for `textencodebase64` and `textdecodebase64`.
 //!
-//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`. EBCDIC and HZ are not
-//! supported. Nothing is ever replaced: a text that does not fit is refused.
+//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`. HZ and one rare
+//! EBCDIC page are not supported. Nothing is ever replaced: a text that does not fit is refused.
 
 /// An encoding.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub(super) enum Charset {
     Utf16(Order),
     /// ASCII, and these characters for the bytes from 128 on.
     Upper(&'static str),
+    /// These characters for all bytes.
+    Whole(&'static str),
     Web(&'static encoding_rs::Encoding),
 }
 
@@ -103,6 +105,11 @@ impl Charset {
             "ibm862" | "cp862" | "862" | "cspc862latinhebrew" => Charset::Upper(CP862),
             "ibm863" | "cp863" | "863" | "csibm863" => Charset::Upper(CP863),
             "ibm865" | "cp865" | "865" | "csibm865" => Charset::Upper(CP865),
+            "ibm037" | "cp037" | "ebcdic-cp-us" | "ebcdic-cp-ca" | "ebcdic-cp-wt" | "ebcdic-cp-nl"
+            | "csibm037" => Charset::Whole(CP037),
+            "ibm01140" | "ccsid01140" | "cp01140" | "ebcdic-us-37+euro" | "csibm01140" => {
+                Charset::Whole(CP1140)
+            }
             _ => return None,
         })
     }
@@ -115,6 +122,7 @@ impl Charset {
             Charset::Latin1 => text.chars().map(|c| u8::try_from(u32::from(c)).ok()).collect(),
             Charset::Latin5 => text.chars().map(to_latin5).collect(),
             Charset::Upper(upper) => text.chars().map(|c| to_upper_half(c, upper)).collect(),
+            Charset::Whole(all) => text.chars().map(|c| place(c, all)).collect(),
             Charset::Utf16(order) => {
                 let mark = (order == Order::Marked).then_some(0xfeff);
                 let units = mark.into_iter().chain(text.encode_utf16());
@@ -140,6 +148,10 @@ impl Charset {
                 .then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin5 => Some(bytes.iter().map(|byte| from_latin5(*byte)).collect()),
+            Charset::Whole(all) => bytes
+                .iter()
+                .map(|byte| all.chars().nth(usize::from(*byte)))
+                .collect(),
             Charset::Upper(upper) => bytes.iter().map(|byte| from_upper_half(*byte, upper)).collect(),
             Charset::Utf16(order) => decode_utf16(bytes, order),
             Charset::Web(encoding) => encoding
@@ -208,10 +220,13 @@ fn to_upper_half(c: char, upper: &str) -> Option<u8> {
     if c.is_ascii() {
         return u8::try_from(u32::from(c)).ok();
     }
-    upper
-        .chars()
+    place(c, upper).map(|at| at + 128)
+}
+
+fn place(c: char, all: &str) -> Option<u8> {
+    all.chars()
         .position(|known| known == c)
-        .and_then(|at| u8::try_from(at + 128).ok())
+        .and_then(|at| u8::try_from(at).ok())
 }
 
 const CP437: &str = "\
@@ -241,6 +256,16 @@ const CP863: &str = "\
 const CP865: &str = "\
     ÇüéâäàåçêëèïîìÄÅÉæÆôöòûùÿÖÜø£Ø₧ƒáíóúñÑªº¿⌐¬½¼¡«¤░▒▓│┤╡╢╖╕╣║╗╝╜╛┐\
     └┴┬├─┼╞╟╚╔╩╦╠═╬╧╨╤╥╙╘╒╓╫╪┘┌█▄▌▐▀αßΓπΣσµτΦΘΩδ∞φε∩≡±≥≤⌠⌡÷≈°∙·√ⁿ²■\u{a0}";
+const CP037: &str = "\
+    \u{0}\u{1}\u{2}\u{3}\u{9c}\u{9}\u{86}\u{7f}\u{97}\u{8d}\u{8e}\u{b}\u{c}\u{d}\u{e}\u{f}\u{10}\u{11}\u{12}\u{13}\u{9d}\u{85}\u{8}\u{87}\u{18}\u{19}\u{92}\u{8f}\u{1c}\u{1d}\u{1e}\u{1f}\u{80}\u{81}\u{82}\u{83}\u{84}\u{a}\u{17}\u{1b}\u{88}\u{89}\u{8a}\u{8b}\u{8c}\u{5}\u{6}\u{7}\u{90}\u{91}\u{16}\u{93}\u{94}\u{95}\u{96}\u{4}\u{98}\u{99}\u{9a}\u{9b}\u{14}\u{15}\u{9e}\u{1a}\
+    \u{20}\u{a0}âäàáãåçñ¢.<(+|&éêëèíîïìß!$*);¬-/ÂÄÀÁÃÅÇÑ¦,%_>?øÉÊËÈÍÎÏÌ`:#@'=\"\
+    Øabcdefghi«»ðýþ±°jklmnopqrªºæ¸Æ¤µ~stuvwxyz¡¿ÐÝÞ®^£¥·©§¶¼½¾[]¯¨´×\
+    {ABCDEFGHI\u{ad}ôöòóõ}JKLMNOPQR¹ûüùúÿ\\÷STUVWXYZ²ÔÖÒÓÕ0123456789³ÛÜÙÚ\u{9f}";
+const CP1140: &str = "\
+    \u{0}\u{1}\u{2}\u{3}\u{9c}\u{9}\u{86}\u{7f}\u{97}\u{8d}\u{8e}\u{b}\u{c}\u{d}\u{e}\u{f}\u{10}\u{11}\u{12}\u{13}\u{9d}\u{85}\u{8}\u{87}\u{18}\u{19}\u{92}\u{8f}\u{1c}\u{1d}\u{1e}\u{1f}\u{80}\u{81}\u{82}\u{83}\u{84}\u{a}\u{17}\u{1b}\u{88}\u{89}\u{8a}\u{8b}\u{8c}\u{5}\u{6}\u{7}\u{90}\u{91}\u{16}\u{93}\u{94}\u{95}\u{96}\u{4}\u{98}\u{99}\u{9a}\u{9b}\u{14}\u{15}\u{9e}\u{1a}\
+    \u{20}\u{a0}âäàáãåçñ¢.<(+|&éêëèíîïìß!$*);¬-/ÂÄÀÁÃÅÇÑ¦,%_>?øÉÊËÈÍÎÏÌ`:#@'=\"\
+    Øabcdefghi«»ðýþ±°jklmnopqrªºæ¸Æ€µ~stuvwxyz¡¿ÐÝÞ®^£¥·©§¶¼½¾[]¯¨´×\
+    {ABCDEFGHI\u{ad}ôöòóõ}JKLMNOPQR¹ûüùúÿ\\÷STUVWXYZ²ÔÖÒÓÕ0123456789³ÛÜÙÚ\u{9f}";
 
 #[cfg(test)]
 mod tests {
@@ -257,6 +282,7 @@ mod tests {
         check("latin1", "é", b"\xe9");
         check("ISO-8859-9", "Ğé", b"\xd0\xe9");
         check("cp437", "é░", b"\x82\xb0");
+        check("IBM037", "a1", b"\x81\xf1");
         check("cp850", "ð ", b"\xd0 ");
         check("windows-1252", "€", b"\x80");
         check("Shift_JIS", "日本", b"\x93\xfa\x96\x7b");

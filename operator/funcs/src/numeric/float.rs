@@ -67,7 +67,7 @@ pub(super) fn pow(x: f64, y: f64) -> f64 {
     if rest != 0.0 && x < 0.0 {
         return f64::NAN;
     }
-    if whole >= 9.223_372_036_854_775_807e18 {
+    if whole >= 9.223_372_036_854_776e18 {
         return x.powf(y);
     }
     let mut result = 1.0;

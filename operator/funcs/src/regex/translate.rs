@@ -186,9 +186,6 @@ impl<'a> Translator<'a> {
             if name.is_empty() || !name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
                 return Err("a group's name may only have letters, digits and underscores".to_owned());
             }
-            if self.groups.iter().flatten().any(|known| known == name) {
-                return Err("two groups have the same name".to_owned());
-            }
             self.rest = after;
             self.groups.push(Some(name.to_owned()));
             self.open += 1;

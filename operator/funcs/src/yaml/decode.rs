@@ -2,7 +2,7 @@
 //!
 //! Aliases share what they stand for, but types and later copies do not, so the whole is limited in size and depth.
 
-use std::{collections::HashMap, sync::Arc};
+use std::{borrow::Cow, collections::HashMap, sync::Arc};
 
 use ashlar_value::{Type, Value, convert};
 use saphyr_parser::{Event, Parser, ScalarStyle, Tag};
@@ -17,19 +17,11 @@ const MOST_VALUES: usize = 4_000_000;
 
 /// Reads a document; the error is a clause for people.
 pub(super) fn decode(text: &str) -> Result<Value, String> {
-    if text
-        .lines()
-        .take_while(|line| line.starts_with(['%', '#']) || line.trim().is_empty())
-        .any(is_other_version)
-    {
-        return Err("the document is of a YAML version other than 1.1".to_owned());
-    }
-    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if !text.chars().all(is_allowed) {
-        return Err("the document has control characters".to_owned());
-    }
+    let text = prepare(text)?;
     let mut decoder = Decoder {
-        parser: Parser::new_from_str(text),
+        parser: Parser::new_from_str(&text),
+        open_end: (!text.ends_with(['\n', '\r'])).then(|| text.chars().count()),
+        end: 0,
         anchors: HashMap::new(),
         values: 0,
     };
@@ -51,13 +43,40 @@ fn is_allowed(c: char) -> bool {
     range && c != '\u{feff}'
 }
 
-fn is_other_version(line: &str) -> bool {
-    line.strip_prefix("%YAML")
-        .is_some_and(|version| version.trim() != "1.1")
+/// The text in the terms of the parser, which knows YAML 1.2; what only 1.1 refuses is refused here.
+fn prepare(text: &str) -> Result<Cow<'_, str>, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !text.chars().all(is_allowed) {
+        return Err("the document has control characters".to_owned());
+    }
+    for line in text.lines() {
+        let content = line.trim_start();
+        if line[..line.len() - content.len()].contains('\t') {
+            return Err("a line before the document begins with a tab".to_owned());
+        }
+        if content
+            .strip_prefix("%YAML")
+            .is_some_and(|version| version.trim() != "1.1")
+        {
+            return Err("the document is of a YAML version other than 1.1".to_owned());
+        }
+        if !content.is_empty() && !content.starts_with(['%', '#']) {
+            break;
+        }
+    }
+    Ok(if text.contains('\u{85}') {
+        text.replace('\u{85}', "\n").into()
+    } else {
+        text.into()
+    })
 }
 
 struct Decoder<'a> {
     parser: Parser<'a, saphyr_parser::StrInput<'a>>,
+    /// Characters in the text, if it does not end with a line break.
+    open_end: Option<usize>,
+    /// Where the last event ended, in characters.
+    end: usize,
     /// Finished values by anchor, with their sizes; `None` while still inside.
     anchors: HashMap<usize, Option<(Value, usize)>>,
     values: usize,
@@ -66,7 +85,10 @@ struct Decoder<'a> {
 impl<'a> Decoder<'a> {
     fn next(&mut self) -> Result<Event<'a>, String> {
         match self.parser.next_event() {
-            Some(Ok((event, _))) => Ok(event),
+            Some(Ok((event, span))) => {
+                self.end = span.end.index();
+                Ok(event)
+            }
             Some(Err(error)) => {
                 let mark = error.marker();
                 Err(format!(
@@ -96,7 +118,8 @@ impl<'a> Decoder<'a> {
         }
         match event {
             Event::Scalar(text, style, anchor, tag) => {
-                let value = match resolve(tag.as_deref(), &text, style)? {
+                let text = self.without_added_break(&text, style);
+                let value = match resolve(tag.as_deref(), text, style)? {
                     Scalar::Value(value) => value,
                     Scalar::Merge => Value::string("<<"),
                 };
@@ -141,6 +164,15 @@ impl<'a> Decoder<'a> {
         }
     }
 
+    /// The parser ends a block scalar at the end of the text with a line break that is not there.
+    fn without_added_break<'t>(&self, text: &'t str, style: ScalarStyle) -> &'t str {
+        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        match text.strip_suffix('\n') {
+            Some(rest) if block && self.open_end.is_some_and(|end| self.end >= end) => rest,
+            _ => text,
+        }
+    }
+
     fn finish(&mut self, anchor: usize, value: &Value, size: usize) {
         if anchor > 0 {
             self.anchors.insert(anchor, Some((value.clone(), size)));
@@ -178,12 +210,12 @@ impl<'a> Decoder<'a> {
 }
 
 fn resolve(tag: Option<&Tag>, text: &str, style: ScalarStyle) -> Result<Scalar, String> {
-    let short = tag.map(|tag| short(tag));
-    // The tag "!" alone makes a string of any scalar.
-    match short.as_deref() {
-        Some("!") => Ok(Scalar::Value(Value::string(text))),
-        tag => scalar::resolve(tag, text, style),
-    }
+    let text = match style {
+        // In YAML 1.1 these separators are line breaks.
+        ScalarStyle::Plain => text.trim_matches(['\u{2028}', '\u{2029}']),
+        _ => text,
+    };
+    scalar::resolve(tag.map(short).as_deref(), text, style)
 }
 
 fn short(tag: &Tag) -> String {
@@ -195,10 +227,8 @@ fn short(tag: &Tag) -> String {
 }
 
 fn check_tag(tag: Option<&Tag>, wanted: &str) -> Result<(), String> {
-    match tag.map(|tag| short(tag)) {
-        Some(tag) if tag != wanted && tag != "!" => {
-            Err("the tag of a collection is not supported".to_owned())
-        }
+    match tag.map(short) {
+        Some(tag) if tag != wanted => Err("the tag of a collection is not supported".to_owned()),
         _ => Ok(()),
     }
 }
@@ -221,6 +251,9 @@ mod tests {
         check("--- 'x'\n...\n", r#""x""#);
         check("? a\n: |\n  b\n", r#"{"a": "b\n"}"#);
         check("!!str 5", r#""5""#);
+        check("- |\n x\n- >\n y", r#"["x\n", true]"#);
+        check("- |+\n x\n\n", r#"["x\n\n"]"#);
+        check("- \u{85}\n- \u{2028}a", r#"[null(any), "a"]"#);
         check("%YAML 1.1\n---\na", r#""a""#);
     }
 
@@ -243,6 +276,8 @@ mod tests {
             "<<: [a]",
             ".nan",
             "@x",
+            "\ta",
+            "! x",
         ] {
             assert!(decode(text).is_err(), "{text:?}");
         }
