@@ -5,13 +5,13 @@ use std::{collections::BTreeMap, sync::Arc};
 use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
 use ashlar_eval::{Given, Variable, evaluate, evaluate_constant, evaluate_for_console};
 use ashlar_syntax::{Body, Expr, parse_expression, parse_file};
-use ashlar_value::{Mark, Value};
+use ashlar_value::{Mark, Type, Value};
 use serde_json::{Map, Value as Json, json};
 
 use crate::{
     expressions::{
         Case, Via,
-        module::{Base, Module},
+        module::{Base, Module, Phase},
         shape,
     },
     report::Miss,
@@ -71,15 +71,19 @@ fn plan(base: &Base, case: &Case) -> Outcome {
         diags.extend(faults);
         entries(&body)
     };
-    let mut module = Module::new(base, false, locals);
+    let mut module = Module::new(base, Phase::Plan, locals.clone());
+    let types = variables(case, &mut module, &mut sources, &mut diags);
     let mut value = None;
-    if variables(case, &mut module, &mut sources, &mut diags)
-        && let Some(expr) = subject(&body)
-    {
-        let (got, faults) = evaluate(&expr, &module);
-        diags.extend(module.told());
-        diags.extend(faults);
-        value = Some(got);
+    if let Some((types, expr)) = types.zip(subject(&body)) {
+        for module in [&module.validating(locals, &types), &module] {
+            let (got, faults) = evaluate(&expr, module);
+            diags.extend(module.told());
+            diags.extend(faults);
+            value = Some(got);
+            if diags.has_errors() {
+                break;
+            }
+        }
     }
     Outcome {
         value,
@@ -101,8 +105,13 @@ fn subject(body: &Body) -> Option<Expr> {
     entries(body).remove("subject")
 }
 
-/// Declares the case's variables and gives all their values; false if evaluation is off.
-fn variables(case: &Case, module: &mut Module<'_>, sources: &mut Sources, diags: &mut Diags) -> bool {
+/// Declares the case's variables and gives all their values; the types, or `None` if evaluation is off.
+fn variables(
+    case: &Case,
+    module: &mut Module<'_>,
+    sources: &mut Sources,
+    diags: &mut Diags,
+) -> Option<BTreeMap<Arc<str>, Type>> {
     let file = sources.add("variables.tf", case.variables.clone().unwrap_or_default());
     let (body, faults) = parse_file(sources, file);
     diags.extend(faults);
@@ -123,7 +132,7 @@ fn variables(case: &Case, module: &mut Module<'_>, sources: &mut Sources, diags:
         declared.insert(variable.name.clone(), variable);
     }
     if diags.has_errors() {
-        return false;
+        return None;
     }
     let base = base_variables(sources);
     let given = given(case, &declared, &base, sources, diags);
@@ -134,7 +143,7 @@ fn variables(case: &Case, module: &mut Module<'_>, sources: &mut Sources, diags:
         }
     }
     if diags.has_errors() {
-        return false;
+        return None;
     }
     for variable in declared.values().chain(base.values()) {
         let given = given.get(&variable.name);
@@ -150,7 +159,12 @@ fn variables(case: &Case, module: &mut Module<'_>, sources: &mut Sources, diags:
             diags.extend(variable.validate(module, place));
         }
     }
-    !diags.has_errors()
+    (!diags.has_errors()).then(|| {
+        declared
+            .into_values()
+            .map(|variable| (variable.name, variable.ty))
+            .collect()
+    })
 }
 
 /// The variables of the base that cases give other values.
@@ -213,7 +227,7 @@ fn console(base: &Base, case: &Case) -> Outcome {
     let mut sources = Sources::new();
     let main = sources.add("<console-input>", case.expr.as_str());
     let (expr, mut diags) = parse_expression(&sources, main);
-    let module = Module::new(base, true, BTreeMap::new());
+    let module = Module::new(base, Phase::Console, BTreeMap::new());
     let mut text = None;
     if !diags.has_errors() {
         let (shown, faults) = evaluate_for_console(&expr, &module);

@@ -97,11 +97,21 @@ enum Local {
     Failed,
 }
 
+/// What is known of the module's objects.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Phase {
+    /// Types only: Terraform validates before it plans.
+    Validate,
+    /// Planned values.
+    Plan,
+    /// No state yet, but real time and randomness.
+    Console,
+}
+
 /// The scope of one case.
 pub(crate) struct Module<'b> {
     base: &'b Base,
-    /// Is this a console session, where resources have no state yet?
-    console: bool,
+    phase: Phase,
     files: Files,
     vars: BTreeMap<Arc<str>, Value>,
     locals: Mutex<BTreeMap<Arc<str>, Local>>,
@@ -110,7 +120,7 @@ pub(crate) struct Module<'b> {
 }
 
 impl<'b> Module<'b> {
-    pub(crate) fn new(base: &'b Base, console: bool, locals: BTreeMap<Arc<str>, Expr>) -> Self {
+    pub(crate) fn new(base: &'b Base, phase: Phase, locals: BTreeMap<Arc<str>, Expr>) -> Self {
         let locals = locals
             .into_iter()
             .map(|(name, expr)| (name, Local::Written(Arc::new(expr))))
@@ -118,9 +128,9 @@ impl<'b> Module<'b> {
         let vars = base.vars.clone();
         Self {
             base,
-            console,
+            phase,
             files: Files {
-                live: console,
+                live: phase == Phase::Console,
                 ..base.files.clone()
             },
             vars,
@@ -132,6 +142,26 @@ impl<'b> Module<'b> {
     /// Declares a variable, or gives one of the base another value.
     pub(crate) fn set(&mut self, name: Arc<str>, value: Value) {
         self.vars.insert(name, value);
+    }
+
+    /// The same module as validation sees it: of variables only their types and marks.
+    pub(crate) fn validating(
+        &self,
+        locals: BTreeMap<Arc<str>, Expr>,
+        types: &BTreeMap<Arc<str>, Type>,
+    ) -> Self {
+        let mut module = Self::new(self.base, Phase::Validate, locals);
+        for (name, value) in &self.vars {
+            let ty = match types.get(name) {
+                Some(ty) => ty.without_optional(),
+                None if &**name == "any" => Type::Dynamic,
+                None => value.ty(),
+            };
+            module
+                .vars
+                .insert(name.clone(), Value::unknown(ty).with_marks(value.marks()));
+        }
+        module
     }
 
     /// Faults met while evaluating locals.
@@ -210,8 +240,10 @@ impl Scope for Module<'_> {
             Subject::Local(name) => match (self.local(name), known(&self.base.locals, name)) {
                 (Some(result), _) => result,
                 // Only the id of a resource has a type of its own before there is state.
-                (None, Some(_)) if self.console && &**name == "u_id" => Ok(Value::unknown(Type::String)),
-                (None, Some(_)) if self.console => Ok(Value::dynamic()),
+                (None, Some(_)) if self.phase != Phase::Plan && &**name == "u_id" => {
+                    Ok(Value::unknown(Type::String))
+                }
+                (None, Some(_)) if self.phase != Phase::Plan => Ok(Value::dynamic()),
                 (None, Some(value)) => Ok(value),
                 (None, None) => {
                     Err(
@@ -227,7 +259,8 @@ impl Scope for Module<'_> {
                     .get(&(resource.kind.clone(), resource.name.clone()))
                 {
                     // A console without state knows of a resource only what attributes it has.
-                    Some(_) if self.console => {
+                    Some(_) if self.phase == Phase::Validate => Ok(Value::unknown(self.base.schema.ty())),
+                    Some(_) if self.phase == Phase::Console => {
                         let attributes = self.base.schema.attributes.iter();
                         Ok(Value::object(
                             attributes.map(|(name, attribute)| (name, Value::unknown(attribute.ty()))),
@@ -257,7 +290,7 @@ impl Scope for Module<'_> {
     }
 
     fn is_console(&self) -> bool {
-        self.console
+        self.phase == Phase::Console
     }
 
     fn caps(&self) -> &dyn Caps {
