@@ -253,3 +253,90 @@ fn nested_steps(kind: &str, nested: &NestedBlock, rest: &[Step]) -> Diags {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Repetition, instance_key, steps};
+    use crate::{
+        Reference,
+        finder::traversals,
+        fixture::{blamed, expr},
+    };
+    use ashlar_diag::Diags;
+    use ashlar_value::{
+        Type,
+        schema::{Attribute, AttributeType, Block, NestedBlock, Nesting},
+    };
+
+    fn check(text: &str, repetition: Repetition, expected: &[&str]) {
+        let attribute = Attribute {
+            ty: AttributeType::Plain(Type::list(Type::String)),
+            required: false,
+            optional: true,
+            computed: false,
+            sensitive: false,
+            write_only: false,
+            deprecated: None,
+        };
+        let inner = Block {
+            attributes: [("a".into(), attribute)].into(),
+            ..Block::default()
+        };
+        let nested = |nesting| NestedBlock {
+            nesting,
+            block: inner.clone(),
+            min_items: 0,
+            max_items: 0,
+        };
+        let blocks = [
+            ("list".into(), nested(Nesting::List)),
+            ("set".into(), nested(Nesting::Set)),
+        ]
+        .into();
+        let schema = Block {
+            blocks,
+            ..inner.clone()
+        };
+        let expr = expr(text);
+        let reference = Reference::parse(traversals(&expr)[0]).unwrap().unwrap();
+        let crate::Subject::Resource(resource) = &reference.subject else {
+            panic!("{text}")
+        };
+        let key = instance_key(&reference, resource, repetition);
+        let diags: Diags = key
+            .into_iter()
+            .chain(steps(reference.remaining, &schema))
+            .collect();
+        assert_eq!(blamed(&diags, text), expected, "{text}");
+    }
+
+    #[test]
+    fn instance_keys_fit_the_repetition() {
+        check("t.n.a", Repetition::Single, &[]);
+        check(
+            "t.n[0].a",
+            Repetition::Single,
+            &["Unexpected resource instance key @ t.n[0]"],
+        );
+        check(
+            "t.n.a",
+            Repetition::Count,
+            &["Missing resource instance key @ t.n"],
+        );
+        check("t.n", Repetition::ForEach, &[]);
+    }
+
+    #[test]
+    fn steps_follow_the_schema() {
+        check("t.n.a[0]", Repetition::Single, &[]);
+        check("t.n.a.x", Repetition::Single, &["Unsupported attribute @ .x"]);
+        check("t.n.b", Repetition::Single, &["Unsupported attribute @ .b"]);
+        check("t.n.list[0].a", Repetition::Single, &[]);
+        check("t.n.list.a", Repetition::Single, &["Invalid operation @ .a"]);
+        check(
+            "t.n.set[0]",
+            Repetition::Single,
+            &["Cannot index a set value @ [0]"],
+        );
+    }
+}

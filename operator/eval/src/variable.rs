@@ -392,3 +392,6 @@ fn constraint(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
         _ => type_constraint(expr),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -239,3 +239,69 @@ fn deep_nesting_needs_no_deep_stack() {
     let (_, diags) = evaluate(&expr(&text), &scope());
     assert!(!diags.has_errors(), "{diags}");
 }
+
+#[test]
+fn forms_take_expressions() {
+    check("try(var.none.x, 2)", Ok(number(2)));
+    check(
+        "try(var.none.x, var.none.y)",
+        Err("Error in function call @ try("),
+    );
+    check("can(var.one.a)", Ok(Value::bool(true)));
+    check("can(var.one.b)", Ok(Value::bool(false)));
+    check("try(local.text, 1)", Ok(Value::dynamic()));
+    check(
+        "convert([\"1\"], list(number))",
+        Ok(Value::list(Type::Number, vec![number(1)])),
+    );
+    check(
+        "convert([1], list(string, number))",
+        Err("Invalid type specification @ number"),
+    );
+    check("convert([], number)", Err("Invalid function argument @ ["));
+    check("try([1, 2]...)", Ok(number(1)));
+    check("type(1)", Err("Call to unknown function @ type"));
+}
+
+#[test]
+fn calls_blame_the_argument() {
+    check("upper(\"a\", \"b\")", Err("Too many function arguments @ b"));
+    check("upper()", Err("Not enough function arguments @ )"));
+    check("upper([])", Err("Invalid function argument @ ["));
+    check("upper(null...)", Err("Invalid expanding argument value @ null"));
+    check("max(var.names...)", Err("Invalid function argument @ var.names"));
+    check("min([3, 2]...)", Ok(number(2)));
+    check("core::upper(var.names[0])", Ok(Value::string("ANN")));
+}
+
+#[test]
+fn templates_held_elsewhere_see_their_own_names_only() {
+    let var = Value::object([
+        ("good", Value::string("${upper(name)}!")),
+        ("bad", Value::string("${other}")),
+        ("file", Value::string("${file(\"x\")}")),
+    ]);
+    let scope = MapScope::new([("var", var)]);
+    let check = |text: &str, expected: Result<&str, &str>| {
+        let (value, diags) = evaluate(&expr(text), &scope);
+        match expected {
+            Ok(expected) => assert_eq!(
+                value.as_str().map(|text| &**text),
+                Some(expected),
+                "{text}: {diags}"
+            ),
+            Err(expected) => assert_eq!(blamed(&diags, text), [expected], "{text}"),
+        }
+    };
+    check("templatestring(var.good, { name = \"x\" })", Ok("X!"));
+    check(
+        "templatestring(var.bad, { name = \"x\" })",
+        Err("Invalid function argument @ {"),
+    );
+    check("templatestring(\"a\", {})", Err("Invalid function argument @ a"));
+    check(
+        "templatestring(var.file, {})",
+        Err("Error in function call @ templatestring("),
+    );
+    check("templatefile(\"x\", {})", Err("Invalid function argument @ x"));
+}
