@@ -1,2 +1,66 @@
-//! The `ashlar` binary.
-fn main() {}
+//! The `ashlar` binary: local commands and, as `ashlar launch`, what becomes a provider plugin.
+//!
+//! It reads arguments, picks a command and turns its result into an exit status. One file per command.
+
+mod args;
+mod local;
+mod printer;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::{
+    args::{Cli, Command},
+    printer::Printer,
+};
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os();
+    let program = arguments.next();
+    // Before anything else, and without a thread: this process is about to become a plugin.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "launch") {
+        let error = ashlar_provider::launch::run(arguments.skip(1));
+        Printer::new(true).error(&format!("{error}"));
+        return ExitCode::from(126);
+    }
+    drop(program);
+    let cli = Cli::parse();
+    init_log();
+    let printer = Printer::new(cli.no_color);
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => {
+            printer.error(&format!("The async runtime could not be started: {error}."));
+            return ExitCode::FAILURE;
+        }
+    };
+    let result = runtime.block_on(run(cli.command, &printer));
+    // Children that hang must not keep the command from ending.
+    runtime.shutdown_timeout(std::time::Duration::from_secs(2));
+    match result {
+        Ok(code) => code,
+        Err(error) => {
+            printer.error(&format!("{error:#}"));
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
+    match command {
+        Command::Plan(args) => local::plan::run(&args, printer).await,
+        Command::Apply(args) => local::apply::run(&args, printer).await,
+        Command::Destroy(args) => local::apply::destroy(&args, printer).await,
+        Command::Show(args) => local::show::run(&args, printer).await,
+        Command::Validate(args) => local::validate::run(&args, printer),
+        Command::Graph(args) => local::graph::run(&args, printer).await,
+    }
+}
+
+/// Logs go to standard error, and only what `RUST_LOG` asks for.
+fn init_log() {
+    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
+        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("off"));
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr).init();
+}

@@ -1,0 +1,75 @@
+//! Files of the module and values of its variables, gathered as Terraform does.
+//!
+//! Later wins: `TF_VAR_` environment, `terraform.tfvars`, `*.auto.tfvars` by name, `--var-file`, `--var`.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use anyhow::{Context, bail};
+use ashlar_config::{Input, InputValue, Origin, parse_values_file};
+use ashlar_diag::{Diags, Sources};
+
+use crate::args::Values;
+
+/// Name and text of each file.
+pub(crate) type Files = Vec<(Arc<str>, Arc<str>)>;
+
+/// The module's files.
+pub(crate) fn module_files(dir: &Path) -> anyhow::Result<Files> {
+    let mut files = Files::new();
+    let entries = std::fs::read_dir(dir).with_context(|| format!("The folder {} cannot be read", dir.display()))?;
+    for entry in entries {
+        let entry = entry.with_context(|| format!("The folder {} cannot be read", dir.display()))?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        if !(name.ends_with(".tf") || name.ends_with(".tf.json")) || entry.path().is_dir() {
+            continue;
+        }
+        let path = entry.path();
+        let text = std::fs::read(&path).with_context(|| format!("The file {} cannot be read", path.display()))?;
+        let text = String::from_utf8(text).with_context(|| format!("The file {} is not UTF-8 text", path.display()))?;
+        files.push((name.into(), text.into()));
+    }
+    files.sort();
+    if files.is_empty() {
+        bail!("The folder {} holds no configuration (no .tf file). Choose another with --dir.", dir.display());
+    }
+    Ok(files)
+}
+
+/// Values for variables, and the faults of the files that hold them.
+pub(crate) fn gather(
+    dir: &Path,
+    values: &Values,
+    sources: &mut Sources,
+) -> anyhow::Result<(BTreeMap<Arc<str>, Input>, Diags)> {
+    let mut inputs = BTreeMap::new();
+    let mut diags = Diags::new();
+    for (name, text) in std::env::vars() {
+        if let Some(variable) = name.strip_prefix("TF_VAR_") {
+            inputs.insert(variable.into(), Input { value: InputValue::Text(text.into()), origin: Origin::Shared });
+        }
+    }
+    let mut files = vec![dir.join("terraform.tfvars")];
+    let mut automatic: Vec<_> = std::fs::read_dir(dir)
+        .with_context(|| format!("The folder {} cannot be read", dir.display()))?
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()))
+        .filter(|path| path.to_str().is_some_and(|name| name.ends_with(".auto.tfvars")))
+        .collect();
+    automatic.sort();
+    files.extend(automatic);
+    files.retain(|path| path.is_file());
+    files.extend(values.var_files.iter().cloned());
+    for path in files {
+        let text = std::fs::read_to_string(&path)
+            .with_context(|| format!("The file of values {} cannot be read", path.display()))?;
+        let (found, faults) = parse_values_file(path.display().to_string(), text, sources);
+        inputs.extend(found);
+        diags.extend(faults);
+    }
+    for given in &values.vars {
+        let Some((name, text)) = given.split_once('=') else {
+            bail!("--var {given:?} is not of the form NAME=VALUE.");
+        };
+        inputs.insert(name.trim().into(), Input { value: InputValue::Text(text.into()), origin: Origin::Direct });
+    }
+    Ok((inputs, diags))
+}

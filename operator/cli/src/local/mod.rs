@@ -1,0 +1,12 @@
+//! Local mode: the same pipeline with a folder in place of the cluster.
+
+pub(crate) mod apply;
+pub(crate) mod gate;
+pub(crate) mod graph;
+pub(crate) mod identity;
+pub(crate) mod inputs;
+pub(crate) mod plan;
+pub(crate) mod progress;
+pub(crate) mod session;
+pub(crate) mod show;
+pub(crate) mod validate;

@@ -1,0 +1,25 @@
+//! `ashlar plan`: shows what would be done, and the digest that approves it.
+
+use std::process::ExitCode;
+
+use super::session::{Session, Told};
+use crate::{args::PlanArgs, printer::Printer};
+
+/// Runs the command.
+pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let session = Session::open(&args.place, printer)?;
+    let (store, recovered) = session.lock("OperationTypePlan").await?;
+    let ready = match session.plan(&recovered, &args.values, &args.choices, args.destroy).await {
+        Ok(ready) => ready,
+        Err(error) if error.is::<Told>() => return Ok(ExitCode::FAILURE),
+        Err(error) => return Err(error),
+    };
+    drop(store);
+    if ready.plan.is_applyable() {
+        printer.result(&format!("\nDigest: {}\nApply exactly this plan with --approve and the digest.\n", ready.digest));
+        if args.detailed_exitcode {
+            return Ok(ExitCode::from(2));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,155 @@
+//! What plan and apply do alike: find the folder, take its lock, plan, show.
+
+use std::path::PathBuf;
+
+use anyhow::Context;
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{Mode, Options, Plan, text};
+use ashlar_provider::{Fence, Launcher};
+use ashlar_runner::{PlanOutcome, PlanRequest, Settings, plan};
+use ashlar_store::{Recovered, file::FileStore};
+
+use super::{identity::Identity, inputs, progress::Lines};
+use crate::{
+    args::{Choices, Place, Values},
+    printer::Printer,
+};
+
+/// A folder at work.
+pub(crate) struct Session<'a> {
+    pub(crate) printer: &'a Printer,
+    pub(crate) dir: PathBuf,
+    pub(crate) settings: Settings,
+    pub(crate) identity: Identity,
+    /// Removed when the command ends.
+    _scratch: tempfile::TempDir,
+}
+
+/// A plan with its stored form and its digest.
+pub(crate) struct Ready {
+    pub(crate) plan: Plan,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) digest: String,
+}
+
+/// The faults were printed already.
+#[derive(Debug)]
+pub(crate) struct Told;
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the errors above")
+    }
+}
+
+impl std::error::Error for Told {}
+
+impl<'a> Session<'a> {
+    pub(crate) fn open(place: &Place, printer: &'a Printer) -> anyhow::Result<Self> {
+        let dir = std::path::absolute(&place.dir)
+            .with_context(|| format!("The folder {} cannot be found", place.dir.display()))?;
+        let scratch = tempfile::Builder::new().prefix("ashlar-").tempdir().context("No temporary folder can be made")?;
+        let launcher = Launcher {
+            program: std::env::current_exe().context("This program's own file cannot be found")?,
+            arguments: vec!["launch".into()],
+        };
+        let settings = Settings {
+            mirrors: mirrors(place, &dir),
+            cache: cache_folder(&dir),
+            scratch: scratch.path().to_owned(),
+            launcher,
+            fence: Fence::Off,
+            inherit_environment: true,
+            schemas: Default::default(),
+            digests: Default::default(),
+        };
+        let identity = Identity::open(&dir)?;
+        Ok(Self { printer, dir, settings, identity, _scratch: scratch })
+    }
+
+    /// Takes the folder's lock and reads its state.
+    pub(crate) async fn lock(&self, operation: &str) -> anyhow::Result<(FileStore, Recovered)> {
+        let opened = FileStore::open(&self.dir, operation).await;
+        let (store, recovered) = opened.map_err(|diags| self.told(&diags, &Sources::new()))?;
+        for intent in &recovered.uncertain {
+            let object = match intent.deposed {
+                Some(key) => format!("{} (deposed {key})", intent.address),
+                None => intent.address.to_string(),
+            };
+            self.printer.note(&format!(
+                "Uncertain: an earlier run ended while it was to {} {object}; whether that was done is not known. Look at the \
+                 object before you go on.",
+                intent.action
+            ));
+        }
+        Ok((store, recovered))
+    }
+
+    /// Plans and shows the plan.
+    pub(crate) async fn plan(
+        &self,
+        recovered: &Recovered,
+        values: &Values,
+        choices: &Choices,
+        destroy: bool,
+    ) -> anyhow::Result<Ready> {
+        let mut sources = Sources::new();
+        let (given, faults) = inputs::gather(&self.dir, values, &mut sources)?;
+        if faults.has_errors() {
+            return Err(self.told(&faults, &sources));
+        }
+        let mode = if destroy {
+            Mode::Destroy
+        } else if choices.refresh_only {
+            Mode::RefreshOnly
+        } else {
+            Mode::Normal
+        };
+        let request = PlanRequest {
+            files: inputs::module_files(&self.dir)?,
+            inputs: given,
+            env: Vec::new(),
+            options: Options {
+                mode,
+                refresh: !choices.no_refresh,
+                replace: choices.replace.clone(),
+                parallelism: choices.parallelism,
+                workspace: "default".to_owned(),
+            },
+            state: recovered.state.clone(),
+            folder: self.dir.clone(),
+            confined: false,
+        };
+        let PlanOutcome { plan, schemas, sources, diags } =
+            plan(&self.settings, request, &Lines::new(self.printer)).await;
+        let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
+            return Err(self.told(&diags, &sources));
+        };
+        self.printer.result(&text::render(&plan, &schemas, self.printer.style()));
+        self.printer.diags(&diags, &sources);
+        let digest = self.identity.digest(&plan);
+        Ok(Ready { plan, bytes, digest })
+    }
+
+    /// Prints diagnostics and gives the error that says so.
+    pub(crate) fn told(&self, diags: &Diags, sources: &Sources) -> anyhow::Error {
+        self.printer.diags(diags, sources);
+        Told.into()
+    }
+}
+
+/// The mirrors given, else the folders where Terraform keeps plugins by hand.
+fn mirrors(place: &Place, dir: &std::path::Path) -> Vec<PathBuf> {
+    if !place.mirrors.is_empty() {
+        return place.mirrors.clone();
+    }
+    let home = std::env::home_dir();
+    let own = [dir.join("terraform.d/plugins"), dir.join(".terraform/providers")];
+    own.into_iter().chain(home.map(|home| home.join(".terraform.d/plugins"))).collect()
+}
+
+fn cache_folder(dir: &std::path::Path) -> PathBuf {
+    let home = || std::env::home_dir().map(|home| home.join(".cache"));
+    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
+    base.unwrap_or_else(|| dir.join(".ashlar")).join("ashlar").join("plugins")
+}

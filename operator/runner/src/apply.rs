@@ -1,0 +1,117 @@
+//! From a stored plan to a new state.
+
+use std::{ffi::OsString, path::PathBuf, sync::Arc};
+
+use ashlar_apply::{Counts, Inputs};
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{Schemas, fetch_schemas, wire};
+use ashlar_port::{Progress, RunStore, StopFlag};
+use ashlar_state::State;
+
+use crate::{
+    files::Files,
+    outside::SystemOutside,
+    plan::{home, load_module},
+    providers::{find_pinned, plugins},
+    redact::redactor,
+    settings::{Settings, TERRAFORM_VERSION},
+};
+
+/// What is to be applied.
+pub struct ApplyRequest<'a> {
+    /// The plan as it was stored and approved.
+    pub plan: &'a [u8],
+    /// The environment of its plugins, beside what they always have.
+    pub env: Vec<(OsString, OsString)>,
+    /// Where the module's files are.
+    pub folder: PathBuf,
+    /// May functions read nothing outside the folder?
+    pub confined: bool,
+    /// Where the run is kept, by whoever holds the lock.
+    pub store: &'a dyn RunStore,
+    /// Set to start nothing more.
+    pub stop: &'a StopFlag,
+}
+
+/// What came of it.
+pub struct ApplyOutcome {
+    /// The new state; `None` if nothing was begun.
+    pub state: Option<State>,
+    /// The texts that diagnostics point into.
+    pub sources: Sources,
+    /// Errors and warnings.
+    pub diags: Diags,
+    /// Was it stopped before all steps had run?
+    pub interrupted: bool,
+    /// How much was done.
+    pub counts: Counts,
+    /// The schemas in use.
+    pub schemas: Schemas,
+}
+
+/// Applies a stored plan.
+pub async fn apply(settings: &Settings, request: ApplyRequest<'_>, progress: &dyn Progress) -> ApplyOutcome {
+    let mut outcome = ApplyOutcome {
+        state: None,
+        sources: Sources::new(),
+        diags: Diags::new(),
+        interrupted: false,
+        counts: Counts::default(),
+        schemas: Schemas::new(),
+    };
+    if let Err(diags) = attempt(settings, request, progress, &mut outcome).await {
+        outcome.diags.extend(diags);
+    }
+    outcome
+}
+
+async fn attempt(
+    settings: &Settings,
+    request: ApplyRequest<'_>,
+    progress: &dyn Progress,
+    outcome: &mut ApplyOutcome,
+) -> Result<(), Diags> {
+    let plan = wire::decode(request.plan)?;
+    let (module, diags) = load_module(&plan.config, &mut outcome.sources);
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let outside = Arc::new(SystemOutside::default());
+    let caps = Files {
+        folder: request.folder.clone(),
+        confined: request.confined,
+        home: home(request.confined),
+        plan_timestamp: plan.timestamp.clone(),
+        applying: true,
+    };
+    let chosen = find_pinned(settings, &plan.providers).await?;
+    let redact = redactor(plan.variables.values(), &request.env);
+    let plugins = plugins(settings, chosen, &request.folder, &request.env, redact, outside.clone());
+    let fetched = fetch_schemas(&module, &plan.prior_state, &plugins).await;
+    let result = match fetched {
+        Err(diags) => Err(diags),
+        Ok(schemas) => {
+            outcome.schemas = schemas;
+            let applied = ashlar_apply::apply(Inputs {
+                plan: &plan,
+                module: &module,
+                schemas: &outcome.schemas,
+                providers: &plugins,
+                caps: &caps,
+                outside: &*outside,
+                progress,
+                store: request.store,
+                stop: request.stop,
+                terraform_version: TERRAFORM_VERSION,
+            })
+            .await;
+            outcome.state = Some(applied.state);
+            outcome.diags.extend(applied.diags);
+            outcome.interrupted = applied.interrupted;
+            outcome.counts = applied.counts;
+            Ok(())
+        }
+    };
+    plugins.close().await;
+    result
+}

@@ -1,0 +1,157 @@
+//! Files, time and randomness for functions, as one run sees them.
+//!
+//! In a cluster a run reads nothing outside its bundle: a path is resolved with all its links before it is read, so
+//! neither `..` nor a link leads out. Locally files are read as Terraform does, relative to the working folder.
+
+use std::{
+    io::Read,
+    path::{Component, Path, PathBuf},
+};
+
+use ashlar_funcs::{Caps, CapsError, FileKind};
+
+/// Largest file a function reads in a confined run, in bytes.
+const LARGEST: u64 = 16 << 20;
+
+/// What functions reach in one run.
+#[derive(Clone, Debug)]
+pub struct Files {
+    /// Where relative paths begin.
+    pub folder: PathBuf,
+    /// May nothing outside the folder be read?
+    pub confined: bool,
+    /// What `~` stands for.
+    pub home: Option<PathBuf>,
+    /// When the plan was made.
+    pub plan_timestamp: String,
+    /// Is this an apply, so that `timestamp()` and `uuid()` have results?
+    pub applying: bool,
+}
+
+impl Files {
+    fn resolve(&self, path: &str) -> Result<PathBuf, CapsError> {
+        let given = Path::new(path);
+        if !self.confined {
+            return Ok(self.folder.join(given));
+        }
+        let outside = || {
+            CapsError::Failed(format!(
+                "{path:?} leads out of the workspace's source, and in a cluster nothing outside of it can be read. Give a path \
+                 relative to the module's folder, without \"..\" and links that lead out"
+            ))
+        };
+        let given = given.strip_prefix(&self.folder).unwrap_or(given);
+        if given.is_absolute() || given.components().any(|part| matches!(part, Component::ParentDir)) {
+            return Err(outside());
+        }
+        let full = self.folder.join(given);
+        let root = self.folder.canonicalize().map_err(failed)?;
+        match full.canonicalize() {
+            Ok(real) if real.starts_with(&root) => Ok(real),
+            Ok(_) => Err(outside()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+}
+
+fn failed(error: std::io::Error) -> CapsError {
+    if error.kind() == std::io::ErrorKind::NotFound { CapsError::NotFound } else { CapsError::Failed(error.to_string()) }
+}
+
+fn kind_of(kind: std::fs::FileType) -> FileKind {
+    if kind.is_dir() {
+        FileKind::Directory
+    } else if kind.is_file() {
+        FileKind::File
+    } else {
+        FileKind::Other
+    }
+}
+
+impl Caps for Files {
+    fn read_file(&self, path: &str) -> Result<Vec<u8>, CapsError> {
+        let file = std::fs::File::open(self.resolve(path)?).map_err(failed)?;
+        let limit = if self.confined { LARGEST } else { u64::MAX };
+        let mut bytes = Vec::new();
+        file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        if bytes.len() as u64 > limit {
+            return Err(CapsError::Failed(format!("the file is larger than {LARGEST} bytes")));
+        }
+        Ok(bytes)
+    }
+
+    fn file_kind(&self, path: &str) -> Result<FileKind, CapsError> {
+        let metadata = std::fs::metadata(self.resolve(path)?).map_err(failed)?;
+        Ok(kind_of(metadata.file_type()))
+    }
+
+    fn list_dir(&self, path: &str) -> Result<Vec<(String, FileKind)>, CapsError> {
+        let mut found = Vec::new();
+        for entry in std::fs::read_dir(self.resolve(path)?).map_err(failed)? {
+            let entry = entry.map_err(failed)?;
+            let Ok(name) = entry.file_name().into_string() else { continue };
+            // A link counts as what it leads to; one that leads out of a confined bundle is left out.
+            let inside = Path::new(path).join(&name);
+            if let Some(kind) = inside.to_str().and_then(|inside| self.file_kind(inside).ok()) {
+                found.push((name, kind));
+            }
+        }
+        Ok(found)
+    }
+
+    fn cwd(&self) -> Result<String, CapsError> {
+        let folder = if self.confined { self.folder.clone() } else { self.folder.canonicalize().map_err(failed)? };
+        folder.into_os_string().into_string().map_err(|_| CapsError::Failed("the working folder's name is no text".to_owned()))
+    }
+
+    fn home(&self) -> Result<String, CapsError> {
+        let none = || CapsError::Failed("there is no home folder here".to_owned());
+        let home = self.home.clone().ok_or_else(none)?;
+        home.into_os_string().into_string().map_err(|_| none())
+    }
+
+    fn timestamp(&self) -> Option<String> {
+        self.applying.then(|| jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+    }
+
+    fn plan_timestamp(&self) -> Option<String> {
+        Some(self.plan_timestamp.clone())
+    }
+
+    fn random(&self) -> Option<[u8; 16]> {
+        self.applying.then(rand::random)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn confined(folder: &Path) -> Files {
+        Files {
+            folder: folder.to_owned(),
+            confined: true,
+            home: None,
+            plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
+            applying: false,
+        }
+    }
+
+    #[test]
+    fn nothing_leads_out_of_a_confined_bundle() {
+        let outside = tempfile::tempdir().unwrap();
+        std::fs::write(outside.path().join("secret"), "s").unwrap();
+        let bundle = tempfile::tempdir().unwrap();
+        std::fs::write(bundle.path().join("ok"), "fine").unwrap();
+        std::os::unix::fs::symlink(outside.path().join("secret"), bundle.path().join("link")).unwrap();
+        let files = confined(bundle.path());
+        assert_eq!(files.read_file("./ok").unwrap(), b"fine");
+        let absolute = outside.path().join("secret").display().to_string();
+        for path in ["../secret", "link", "x/../../secret", absolute.as_str()] {
+            assert!(files.read_file(path).is_err(), "{path}");
+            assert!(files.file_kind(path).is_err(), "{path}");
+        }
+        let names: Vec<String> = files.list_dir(".").unwrap().into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, ["ok"]);
+    }
+}

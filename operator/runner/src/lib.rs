@@ -1,0 +1,18 @@
+//! One run of a workspace, from files to plan and from plan to state; the same in a cluster and locally.
+//!
+//! It chooses provider binaries, gives the engine its clock, files and plugins, and calls `plan` and `apply`. Where state
+//! and plans are kept, who may approve, and what is shown are the caller's business.
+
+mod apply;
+mod files;
+mod outside;
+mod plan;
+mod providers;
+mod redact;
+mod settings;
+
+pub use apply::{ApplyOutcome, ApplyRequest, apply};
+pub use files::Files;
+pub use outside::SystemOutside;
+pub use plan::{PlanOutcome, PlanRequest, load_module, plan};
+pub use settings::{Settings, TERRAFORM_VERSION};

@@ -1,0 +1,129 @@
+//! From files to a plan.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+
+use ashlar_config::{Input, Module, resolve_variables};
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
+use ashlar_port::{Outside, Progress};
+use ashlar_state::State;
+
+use crate::{
+    files::Files,
+    outside::SystemOutside,
+    providers::{choose, plugins},
+    redact::redactor,
+    settings::{Settings, TERRAFORM_VERSION},
+};
+
+/// What is to be planned.
+pub struct PlanRequest {
+    /// The root module's files: name and text.
+    pub files: Vec<(Arc<str>, Arc<str>)>,
+    /// Values for its variables.
+    pub inputs: BTreeMap<Arc<str>, Input>,
+    /// The environment of its plugins, beside what they always have.
+    pub env: Vec<(OsString, OsString)>,
+    /// The person's choices.
+    pub options: Options,
+    /// The state as read.
+    pub state: State,
+    /// Where the module's files are: plugins run there, functions read there.
+    pub folder: PathBuf,
+    /// May functions read nothing outside the folder?
+    pub confined: bool,
+}
+
+/// What came of it.
+pub struct PlanOutcome {
+    /// The plan and its stored form, if there is one; it may be marked as errored.
+    pub plan: Option<(Plan, Vec<u8>)>,
+    /// The schemas it was made with.
+    pub schemas: Schemas,
+    /// The texts that diagnostics point into.
+    pub sources: Sources,
+    /// Errors and warnings.
+    pub diags: Diags,
+}
+
+/// Reads the root module from its files.
+pub fn load_module(files: &[(Arc<str>, Arc<str>)], sources: &mut Sources) -> (Module, Diags) {
+    ashlar_config::load(files.iter().cloned(), sources)
+}
+
+/// Plans.
+pub async fn plan(settings: &Settings, request: PlanRequest, progress: &dyn Progress) -> PlanOutcome {
+    let mut sources = Sources::new();
+    let mut schemas = Schemas::new();
+    let mut diags = Diags::new();
+    let plan = attempt(settings, request, progress, &mut sources, &mut schemas, &mut diags).await;
+    let plan = plan.and_then(|plan| {
+        let bytes = wire::encode(&plan, TERRAFORM_VERSION);
+        diags.take(bytes).map(|bytes| (plan, bytes))
+    });
+    PlanOutcome { plan, schemas, sources, diags }
+}
+
+async fn attempt(
+    settings: &Settings,
+    request: PlanRequest,
+    progress: &dyn Progress,
+    sources: &mut Sources,
+    schemas: &mut Schemas,
+    diags: &mut Diags,
+) -> Option<Plan> {
+    let (module, faults) = load_module(&request.files, sources);
+    diags.extend(faults);
+    if diags.has_errors() {
+        return None;
+    }
+    let outside = Arc::new(SystemOutside::default());
+    let timestamp = outside.now();
+    let caps = Files {
+        folder: request.folder.clone(),
+        confined: request.confined,
+        home: home(request.confined),
+        plan_timestamp: timestamp.clone(),
+        applying: false,
+    };
+    let (variables, faults) = resolve_variables(&module, &request.inputs, &caps, sources);
+    diags.extend(faults);
+    if diags.has_errors() {
+        return None;
+    }
+    let chosen = diags.take(choose(settings, &module, &request.state).await)?;
+    let pins = chosen.pins.clone();
+    let redact = redactor(variables.values(), &request.env);
+    let plugins = plugins(settings, chosen, &request.folder, &request.env, redact, outside.clone());
+    let fetched = fetch_schemas(&module, &request.state, &plugins).await;
+    let planned = match diags.take(fetched) {
+        None => None,
+        Some(fetched) => {
+            *schemas = fetched;
+            let inputs = Inputs {
+                module: &module,
+                files: request.files,
+                variables,
+                state: request.state,
+                options: request.options,
+                schemas,
+                providers: &plugins,
+                pins,
+                caps: &caps,
+                outside: &*outside,
+                progress,
+                timestamp,
+            };
+            let planned = ashlar_plan::plan(inputs).await;
+            diags.extend(planned.diags);
+            planned.plan
+        }
+    };
+    plugins.close().await;
+    planned
+}
+
+/// The home folder, where the run may know it.
+pub(crate) fn home(confined: bool) -> Option<PathBuf> {
+    if confined { None } else { std::env::home_dir() }
+}

@@ -1,0 +1,138 @@
+//! Which binary serves which provider, and how it is started.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use ashlar_addr::{Provider, version::Constraints};
+use ashlar_config::Module;
+use ashlar_diag::{Diag, Diags};
+use ashlar_plan::ProviderPin;
+use ashlar_port::Outside;
+use ashlar_provider::{
+    Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Redactor, Timeouts,
+};
+use ashlar_state::State;
+
+use crate::settings::{Settings, TERRAFORM_VERSION};
+
+/// Binaries chosen for a run.
+pub(crate) struct Chosen {
+    pub(crate) binaries: BTreeMap<Provider, PathBuf>,
+    pub(crate) pins: Vec<ProviderPin>,
+}
+
+/// Chooses the newest package that the configuration allows for every provider in use; providers that only the state
+/// names may have any version.
+pub(crate) async fn choose(settings: &Settings, module: &Module, state: &State) -> Result<Chosen, Diags> {
+    let mut wanted = module.requirements();
+    for resource in state.resources.values() {
+        wanted.entry(resource.provider.provider.clone()).or_insert_with(Constraints::default);
+    }
+    wanted.retain(|provider, _| !provider.is_builtin());
+    let mirrors = Mirrors { folders: settings.mirrors.clone(), cache: settings.cache.clone() };
+    let digests = settings.digests.clone();
+    blocking(move || {
+        let mut chosen = Chosen { binaries: BTreeMap::new(), pins: Vec::new() };
+        let mut diags = Diags::new();
+        for (provider, constraints) in wanted {
+            let found = mirrors.select(&provider, &constraints).map_err(|error| Diags::from(error.diag()));
+            let found = found.and_then(|package| pin(&mirrors, &digests, &provider, &package));
+            if let Some((binary, pin)) = diags.take(found) {
+                chosen.binaries.insert(provider, binary);
+                chosen.pins.push(pin);
+            }
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(chosen) }
+    })
+    .await
+}
+
+/// Finds the very binaries that a plan was made with.
+pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Result<Chosen, Diags> {
+    let pins = pins.to_vec();
+    let mirrors = Mirrors { folders: settings.mirrors.clone(), cache: settings.cache.clone() };
+    let digests = settings.digests.clone();
+    blocking(move || {
+        let mut chosen = Chosen { binaries: BTreeMap::new(), pins: Vec::new() };
+        for wanted in pins {
+            let gone = |why: String| {
+                let detail = format!(
+                    "The plan was made with version {} of provider {}, and {why}. Plan anew.",
+                    wanted.version,
+                    wanted.provider.for_display()
+                );
+                Diags::from(Diag::error("Provider changed since the plan was made", detail))
+            };
+            let packages = mirrors.packages(&wanted.provider).map_err(|error| error.diag())?;
+            let package = packages.into_values().find(|package| package.version.to_string() == wanted.version);
+            let Some(package) = package else { return Err(gone("no mirror has it any more".to_owned())) };
+            let (binary, pin) = pin(&mirrors, &digests, &wanted.provider, &package)?;
+            if pin.digest != wanted.digest {
+                return Err(gone("its binary is another one now".to_owned()));
+            }
+            chosen.binaries.insert(wanted.provider.clone(), binary);
+            chosen.pins.push(pin);
+        }
+        Ok(chosen)
+    })
+    .await
+}
+
+fn pin(
+    mirrors: &Mirrors,
+    digests: &crate::settings::BinaryDigests,
+    provider: &Provider,
+    package: &Package,
+) -> Result<(PathBuf, ProviderPin), Diags> {
+    let binary = mirrors.binary(provider, package).map_err(|error| error.diag())?;
+    let digest = digests.of(&binary).map_err(|error| {
+        let detail = format!("The plugin {} could not be read: {error}.", binary.display());
+        Diag::error("Failed to instantiate provider", detail)
+    })?;
+    let pin = ProviderPin { provider: provider.clone(), version: package.version.to_string(), digest };
+    Ok((binary, pin))
+}
+
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Diags> + Send + 'static) -> Result<T, Diags> {
+    tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
+        let detail = format!("Looking for provider plugins ended unexpectedly: {error}.");
+        Err(Diag::error("Failed to instantiate provider", detail).into())
+    })
+}
+
+/// The plugins of a run.
+pub(crate) fn plugins(
+    settings: &Settings,
+    chosen: Chosen,
+    folder: &Path,
+    env: &[(OsString, OsString)],
+    redact: Redactor,
+    outside: Arc<dyn Outside>,
+) -> Plugins {
+    let environment = if settings.inherit_environment {
+        Environment::Inherited(env.to_vec())
+    } else {
+        Environment::Only(env.to_vec())
+    };
+    let options = PluginOptions {
+        launch: LaunchOptions {
+            launcher: settings.launcher.clone(),
+            fence: settings.fence,
+            environment,
+            working_folder: folder.to_owned(),
+            scratch: settings.scratch.clone(),
+            readable: vec![folder.to_owned()],
+            writable: Vec::new(),
+            redact,
+            handshake: Duration::from_secs(60),
+        },
+        timeouts: Timeouts::default(),
+        terraform_version: TERRAFORM_VERSION.to_owned(),
+    };
+    Plugins::new(chosen.binaries, options, settings.schemas.clone(), outside)
+}
