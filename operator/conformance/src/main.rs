@@ -48,6 +48,11 @@ struct Run {
 }
 
 fn main() -> ExitCode {
+    // Providers of scenarios are started through this program, as the operator starts them through `ashlar launch`.
+    if std::env::args_os().nth(1).is_some_and(|word| word == "launch") {
+        eprintln!("{}", ashlar_provider::launch::run(std::env::args_os().skip(2)));
+        return ExitCode::from(126);
+    }
     match run(Cli::parse().suite) {
         Ok(code) => code,
         Err(error) => {

@@ -1,13 +1,122 @@
-//! The `scenarios` cases.
+//! Whole runs: plans, applies, state, against what real Terraform did.
+//!
+//! Each scenario runs in this process through `ashlar-runner`, with the real test providers as subprocesses acting on a
+//! folder of files, the world. What is compared, and how it is normalised, stands in `tests/oracle/scenarios/README.md`.
 
-use std::path::Path;
+mod compare;
+mod facts;
+mod normalise;
+mod step;
+mod world;
 
-use crate::report::Report;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-/// Runs every case under `cases`.
-pub(crate) fn run(cases: &Path, _report: &mut Report) -> anyhow::Result<()> {
-    anyhow::bail!(
-        "the scenarios cases in {} cannot be run: nothing evaluates them yet",
-        cases.display()
-    )
+use anyhow::Context;
+use ashlar_provider::{Fence, Launcher};
+use ashlar_runner::Settings;
+use serde_json::Value as Json;
+
+use crate::report::{Miss, Report};
+
+/// Scenarios at once.
+const AT_ONCE: usize = 4;
+
+/// Runs all scenarios below a folder.
+pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
+    let found: Vec<(String, PathBuf)> =
+        find(cases)?.into_iter().filter(|(id, _)| report.wants(id)).collect();
+    let tools = ashlar_xtask::tools::build(&[ashlar_xtask::tools::Group::Providers])?;
+    let mirror = tools.path("ASHLAR_PLUGIN_MIRROR");
+    let scratch = tempfile::Builder::new().prefix("ashlar-").tempdir()?;
+    let settings = Settings {
+        mirrors: vec![mirror.to_owned()],
+        cache: scratch.path().join("cache"),
+        scratch: scratch.path().to_owned(),
+        launcher: Launcher { program: std::env::current_exe()?, arguments: vec!["launch".into()] },
+        fence: Fence::Off,
+        inherit_environment: false,
+        schemas: Default::default(),
+        digests: Default::default(),
+    };
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcomes = runtime.block_on(run_all(found, settings));
+    for (id, outcome) in outcomes {
+        let group = id.split('/').next().unwrap_or(&id).to_owned();
+        report.case(&group, &id, outcome);
+    }
+    Ok(())
+}
+
+async fn run_all(found: Vec<(String, PathBuf)>, settings: Settings) -> Vec<(String, Result<(), Miss>)> {
+    let permits = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
+    let mut tasks = Vec::new();
+    for (id, folder) in found {
+        let (permits, settings) = (permits.clone(), settings.clone());
+        tasks.push(tokio::spawn(async move {
+            let _permit = permits.acquire_owned().await;
+            let outcome = tokio::time::timeout(std::time::Duration::from_secs(120), run_one(&folder, &settings)).await;
+            let outcome = match outcome {
+                Ok(Ok(outcome)) => outcome,
+                Ok(Err(error)) => Err(Miss::new("a run", format!("{error:#}"))),
+                Err(_) => Err(Miss::new("an end", "still running after two minutes")),
+            };
+            (id, outcome)
+        }));
+    }
+    let mut outcomes = Vec::new();
+    for task in tasks {
+        // A panic of the engine is a failed case, never an end of the runner.
+        match task.await {
+            Ok(outcome) => outcomes.push(outcome),
+            Err(error) => outcomes.push(("panic".to_owned(), Err(Miss::new("a run", error.to_string())))),
+        }
+    }
+    outcomes
+}
+
+fn find(cases: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+    let mut found = Vec::new();
+    let folders = |path: &Path| -> anyhow::Result<Vec<PathBuf>> {
+        let entries = std::fs::read_dir(path).with_context(|| format!("reading {}", path.display()))?;
+        let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+        paths.retain(|path| path.is_dir());
+        paths.sort();
+        Ok(paths)
+    };
+    for group in folders(cases)? {
+        for folder in folders(&group)? {
+            if folder.join("scenario.yaml").is_file() {
+                let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                found.push((format!("{}/{}", name(&group), name(&folder)), folder));
+            }
+        }
+    }
+    Ok(found)
+}
+
+async fn run_one(folder: &Path, settings: &Settings) -> anyhow::Result<Result<(), Miss>> {
+    let text = std::fs::read_to_string(folder.join("scenario.yaml"))?;
+    let scenario: Json = serde_saphyr::from_str(&text).context("reading scenario.yaml")?;
+    let expected: Json = serde_json::from_slice(&std::fs::read(folder.join("expected.json"))?)?;
+    let root = tempfile::Builder::new().prefix("ashlar-scenario-").tempdir()?;
+    let bench = step::Bench::new(root.path(), settings.clone())?;
+    let wanted = scenario["steps"].as_array().context("scenario.yaml has no steps")?;
+    let mut steps = Vec::new();
+    for step in wanted {
+        match bench.run(step).await? {
+            Ok(done) => steps.push(done),
+            Err(unsupported) => return Ok(Err(Miss::new("a step that runs", unsupported))),
+        }
+    }
+    let words = [
+        (bench.work.display().to_string(), "<root>"),
+        (root.path().display().to_string(), "<top>"),
+        (settings.mirrors[0].display().to_string(), "<mirror>"),
+        ("registry.terraform.io".to_owned(), "<default-host>"),
+    ];
+    let got = normalise::normalise(steps, &words);
+    Ok(compare::compare(&expected["steps"], &got))
 }

@@ -1,0 +1,122 @@
+//! Holds what happened against the record, strictly: see the last part of the records' README.
+
+use serde_json::{Value as Json, json};
+
+use super::facts::is_compared;
+use crate::report::Miss;
+
+const PHASES: &[&str] = &["init", "validate", "command", "plan", "apply"];
+
+/// The first difference, if there is one.
+pub(super) fn compare(expected: &Json, got: &[Json]) -> Result<(), Miss> {
+    let steps = expected.as_array().map_or(&[][..], Vec::as_slice);
+    for (wanted, step) in steps.iter().zip(got) {
+        let name = wanted["name"].as_str().unwrap_or_default();
+        compare_step(wanted, step)
+            .map_err(|miss| Miss::new(format!("[{name}] {}", miss.expected), format!("[{name}] {}", miss.got)))?;
+    }
+    if steps.len() == got.len() { Ok(()) } else { Err(Miss::new(format!("{} steps", steps.len()), format!("{} steps", got.len()))) }
+}
+
+fn compare_step(wanted: &Json, got: &Json) -> Result<(), Miss> {
+    for phase in PHASES {
+        match (wanted.get(*phase), got.get(*phase)) {
+            (None, None) => {}
+            (Some(wanted), Some(got)) => compare_phase(phase, wanted, got)?,
+            (None, Some(got)) => return Err(Miss::new(format!("no {phase}"), format!("{phase}: {}", brief(got)))),
+            (Some(wanted), None) => return Err(Miss::new(format!("{phase}: {}", brief(wanted)), format!("no {phase}"))),
+        }
+    }
+    same("state", &wanted["state"], &got["state"])?;
+    same("world", &wanted["world"], &got["world"])
+}
+
+/// What tells most about a phase that ran where none should have.
+fn brief(phase: &Json) -> String {
+    json!({ "exit": phase["exit"], "diagnostics": phase["diagnostics"] }).to_string()
+}
+
+fn compare_phase(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
+    diagnostics(phase, &wanted["diagnostics"], &got["diagnostics"])?;
+    same(&format!("{phase}.exit"), &wanted["exit"], &got["exit"])?;
+    if !wanted["show_error"].is_null() {
+        return Err(Miss::new("a plan that cannot be shown", "a plan"));
+    }
+    for name in ["resource_changes", "resource_drift", "output_changes", "checks", "applyable", "complete", "errored"] {
+        same(&format!("{phase}.{name}"), &wanted[name], &got[name])?;
+    }
+    for name in ["action_invocations", "deferred_changes", "generated_config", "outputs", "exec_log"] {
+        same(&format!("{phase}.{name}"), &wanted[name], &got[name])?;
+    }
+    same(&format!("{phase}.ops"), &compared(&wanted["ops"]), &compared(&got["ops"]))?;
+    if phase == "apply" {
+        let before = got["before"].as_array().map_or(&[][..], Vec::as_slice);
+        for pair in wanted["order"].as_array().into_iter().flatten() {
+            if !before.contains(pair) {
+                return Err(Miss::new(format!("{} before {}", pair[0], pair[1]), "not so".to_owned()));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn compared(ops: &Json) -> Json {
+    let mut found: Vec<Json> = ops.as_array().into_iter().flatten().filter(|call| is_compared(call)).cloned().collect();
+    found.sort_by_cached_key(Json::to_string);
+    found.into()
+}
+
+/// Severity, summary, address and range must be equal; the detail must contain what is recorded. Order does not count.
+fn diagnostics(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
+    let shown = || Miss::new(format!("{phase}.diagnostics {wanted}"), format!("{phase}.diagnostics {got}"));
+    let mut left: Vec<&Json> = got.as_array().into_iter().flatten().collect();
+    for want in wanted.as_array().into_iter().flatten() {
+        let matches = |have: &&Json| {
+            let equal = ["severity", "summary", "address", "range"].iter().all(|name| want[*name] == have[*name]);
+            let detail = have["detail"].as_str().unwrap_or_default();
+            let holds = |line: &Json| line.as_str().is_none_or(|line| detail.contains(line.trim()));
+            let contained = match &want["detail_contains"] {
+                Json::Array(lines) => lines.iter().all(holds),
+                Json::Null => true,
+                line => holds(line),
+            };
+            equal && contained
+        };
+        match left.iter().position(matches) {
+            Some(at) => drop(left.remove(at)),
+            None => return Err(shown()),
+        }
+    }
+    if left.is_empty() { Ok(()) } else { Err(shown()) }
+}
+
+fn same(what: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
+    if wanted == got {
+        return Ok(());
+    }
+    let (path, wanted, got) = difference(what.to_owned(), wanted, got);
+    Err(Miss::new(format!("{path} = {wanted}"), format!("{path} = {got}")))
+}
+
+/// The first place where two values differ.
+fn difference<'a>(path: String, wanted: &'a Json, got: &'a Json) -> (String, &'a Json, &'a Json) {
+    match (wanted, got) {
+        (Json::Object(a), Json::Object(b)) => {
+            let names = a.keys().chain(b.keys());
+            for name in names {
+                let (one, other) = (&wanted[name.as_str()], &got[name.as_str()]);
+                if one != other || a.contains_key(name) != b.contains_key(name) {
+                    return difference(format!("{path}.{name}"), one, other);
+                }
+            }
+            (path, wanted, got)
+        }
+        (Json::Array(a), Json::Array(b)) if a.len() == b.len() => {
+            match a.iter().zip(b).enumerate().find(|(_, (one, other))| one != other) {
+                Some((at, (one, other))) => difference(format!("{path}[{at}]"), one, other),
+                None => (path, wanted, got),
+            }
+        }
+        _ => (path, wanted, got),
+    }
+}

@@ -1,0 +1,244 @@
+//! Runs one step of a scenario and collects what happened.
+
+use std::{
+    collections::BTreeMap,
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use anyhow::Context;
+use ashlar_config::{Input, InputValue, Origin, parse_values_file};
+use ashlar_diag::Sources;
+use ashlar_plan::{Mode, Options, Plan, Schemas, show};
+use ashlar_port::{StopFlag, Unwatched};
+use ashlar_runner::{ApplyRequest, PlanRequest, Settings, apply, load_module, plan};
+use ashlar_store::file::FileStore;
+use serde_json::{Value as Json, json};
+
+use super::{facts, world};
+
+/// Where a scenario runs.
+pub(super) struct Bench {
+    pub(super) work: PathBuf,
+    world: PathBuf,
+    settings: Settings,
+}
+
+/// How far the logs had come when a phase began.
+struct Marks {
+    ops: usize,
+    log: usize,
+}
+
+impl Bench {
+    pub(super) fn new(root: &Path, settings: Settings) -> anyhow::Result<Self> {
+        let bench = Self { work: root.join("work"), world: root.join("world"), settings };
+        std::fs::create_dir(&bench.work)?;
+        std::fs::create_dir(&bench.world)?;
+        Ok(bench)
+    }
+
+    /// Runs a step; the inner error says what of it cannot be run yet.
+    pub(super) async fn run(&self, step: &Json) -> anyhow::Result<Result<Json, String>> {
+        self.prepare(step)?;
+        let action = step["action"].as_str().context("a step without action")?;
+        let mut out = json!({ "name": step["name"], "action": action });
+        let mode = match action {
+            "plan" | "apply" => Mode::Normal,
+            "destroy" => Mode::Destroy,
+            "refresh-only" => Mode::RefreshOnly,
+            other => return Ok(Err(format!("action {other:?} is not run yet"))),
+        };
+        let options = &step["options"];
+        for name in ["target", "invoke", "generate_config_out"] {
+            if !options[name].is_null() {
+                return Ok(Err(format!("option {name:?} is not run yet")));
+            }
+        }
+        let marks = self.marks();
+        let files = self.module_files()?;
+        let mut sources = Sources::new();
+        let (_, faults) = load_module(&files, &mut sources);
+        if faults.has_errors() {
+            out["init"] = self.phase(1, &faults, &sources, &marks)?;
+            return self.finish(out, false);
+        }
+        let (store, recovered) =
+            FileStore::open(&self.work, "OperationTypePlan").await.map_err(|diags| anyhow::anyhow!("{diags}"))?;
+        let mut sources = Sources::new();
+        let (inputs, faults) = self.inputs(step, &mut sources)?;
+        if faults.has_errors() {
+            out["plan"] = self.phase(1, &faults, &sources, &marks)?;
+            return self.finish(out, false);
+        }
+        let request = PlanRequest {
+            files,
+            inputs,
+            env: self.environment(step),
+            options: Options {
+                mode,
+                refresh: options["refresh"] != false,
+                replace: strings(&options["replace"]).iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
+                parallelism: options["parallelism"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(10),
+                workspace: "default".to_owned(),
+            },
+            state: recovered.state,
+            folder: self.work.clone(),
+            confined: false,
+        };
+        let outcome = plan(&self.settings, request, &Unwatched).await;
+        let failed = outcome.diags.has_errors();
+        out["plan"] = self.phase(u8::from(failed), &outcome.diags, &outcome.sources, &marks)?;
+        let Some((planned, bytes)) = outcome.plan else { return self.finish(out, false) };
+        self.add_plan(&mut out["plan"], &planned, &outcome.schemas);
+        if failed || action == "plan" || options["plan_only"] == true {
+            return self.finish(out, action == "plan");
+        }
+        let marks = self.marks();
+        let stop = StopFlag::new();
+        let request = ApplyRequest {
+            plan: &bytes,
+            env: self.environment(step),
+            folder: self.work.clone(),
+            confined: false,
+            store: &store,
+            stop: &stop,
+        };
+        let applied = apply(&self.settings, request, &Unwatched).await;
+        let failed = applied.diags.has_errors();
+        out["apply"] = self.phase(u8::from(failed), &applied.diags, &applied.sources, &marks)?;
+        if let (Some(state), false) = (&applied.state, failed) {
+            let outputs = facts::outputs(state)?;
+            if outputs.as_object().is_some_and(|outputs| !outputs.is_empty()) {
+                out["apply"]["outputs"] = outputs;
+            }
+        }
+        drop(store);
+        self.finish(out, false)
+    }
+
+    fn prepare(&self, step: &Json) -> anyhow::Result<()> {
+        for (name, text) in step["files"].as_object().into_iter().flatten() {
+            let path = self.work.join(name);
+            match text.as_str() {
+                None => std::fs::remove_file(&path)?,
+                Some(text) => {
+                    std::fs::create_dir_all(path.parent().context("a file without folder")?)?;
+                    std::fs::write(&path, text)?;
+                }
+            }
+        }
+        for edit in step["world"].as_array().into_iter().flatten() {
+            world::edit(&self.world, edit)?;
+        }
+        Ok(())
+    }
+
+    fn module_files(&self) -> anyhow::Result<Vec<(Arc<str>, Arc<str>)>> {
+        let mut files = Vec::new();
+        for entry in std::fs::read_dir(&self.work)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.ends_with(".tf") || name.ends_with(".tf.json") {
+                files.push((name.into(), std::fs::read_to_string(entry.path())?.into()));
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+
+    fn inputs(
+        &self,
+        step: &Json,
+        sources: &mut Sources,
+    ) -> anyhow::Result<(BTreeMap<Arc<str>, Input>, ashlar_diag::Diags)> {
+        let mut inputs = BTreeMap::new();
+        let mut diags = ashlar_diag::Diags::new();
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
+            if let Some(variable) = name.strip_prefix("TF_VAR_") {
+                let value = InputValue::Text(text_of(value).into());
+                inputs.insert(variable.into(), Input { value, origin: Origin::Shared });
+            }
+        }
+        let mut names = vec!["terraform.tfvars".to_owned()];
+        let mut automatic: Vec<String> = std::fs::read_dir(&self.work)?
+            .filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .filter(|name| name.ends_with(".auto.tfvars"))
+            .collect();
+        automatic.sort();
+        names.extend(automatic);
+        names.retain(|name| self.work.join(name).is_file());
+        names.extend(strings(&step["var_files"]));
+        for name in names {
+            let text = std::fs::read_to_string(self.work.join(&name))?;
+            let (found, faults) = parse_values_file(name, text, sources);
+            inputs.extend(found);
+            diags.extend(faults);
+        }
+        for (name, value) in step["vars"].as_object().into_iter().flatten() {
+            let value = InputValue::Text(text_of(value).into());
+            inputs.insert(name.as_str().into(), Input { value, origin: Origin::Direct });
+        }
+        Ok((inputs, diags))
+    }
+
+    fn environment(&self, step: &Json) -> Vec<(OsString, OsString)> {
+        let mut env: Vec<(OsString, OsString)> = vec![("KILN_DIR".into(), self.world.clone().into())];
+        for (name, value) in step["env"].as_object().into_iter().flatten() {
+            env.push((name.into(), text_of(value).into()));
+        }
+        env
+    }
+
+    fn marks(&self) -> Marks {
+        Marks { ops: world::length(&self.world.join("ops.jsonl")), log: world::length(&self.world.join("exec.log")) }
+    }
+
+    /// What every phase has: exit, diagnostics, calls, lines written by provisioners.
+    fn phase(
+        &self,
+        exit: u8,
+        diags: &ashlar_diag::Diags,
+        sources: &Sources,
+        since: &Marks,
+    ) -> anyhow::Result<Json> {
+        let calls = world::calls(&world::lines_since(&self.world.join("ops.jsonl"), since.ops)?)?;
+        let mut phase = json!({
+            "exit": exit,
+            "diagnostics": facts::diagnostics(diags, sources),
+            "ops": facts::ops(&calls),
+            "before": facts::order(&calls),
+        });
+        let log = world::lines_since(&self.world.join("exec.log"), since.log)?;
+        if !log.is_empty() {
+            phase["exec_log"] = log.into();
+        }
+        Ok(phase)
+    }
+
+    fn add_plan(&self, phase: &mut Json, plan: &Plan, schemas: &Schemas) {
+        let shown = show::plan_json(plan, schemas);
+        for (name, value) in facts::plan(&shown) {
+            phase[name] = value;
+        }
+    }
+
+    /// Adds what is there after the step. A step that only planned leaves no state file behind where there was none.
+    fn finish(&self, mut out: Json, _planned_only: bool) -> anyhow::Result<Result<Json, String>> {
+        let state = self.work.join("terraform.tfstate");
+        if state.is_file() {
+            out["state"] = facts::state(&serde_json::from_slice(&std::fs::read(state)?)?);
+        }
+        out["world"] = world::objects(&self.world)?.into();
+        Ok(Ok(out))
+    }
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn strings(list: &Json) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
+}
