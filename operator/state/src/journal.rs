@@ -437,7 +437,9 @@ mod tests {
 
     #[test]
     fn a_torn_end_is_dropped_and_other_damage_is_an_error() {
-        let bytes = Journal::default().lines(&[intent("t.a"), intent("t.b"), intent("t.c")]).unwrap();
+        let bytes = Journal::default()
+            .lines(&[intent("t.a"), intent("t.b"), intent("t.c")])
+            .unwrap();
         let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
         for cut in 0..bytes.len() {
             let (journal, good) = Journal::read(&bytes[..cut]).unwrap();
@@ -473,7 +475,10 @@ mod tests {
         journal.drop_covered(3);
         assert_eq!(journal.last(), 4);
         let (mut journal, _) = Journal::read(&journal.bytes().unwrap()).unwrap();
-        assert_eq!((tell(&journal.since(3)), journal.last()), (vec!["t.b?".to_owned(), "t.c?".to_owned()], 4));
+        assert_eq!(
+            (tell(&journal.since(3)), journal.last()),
+            (vec!["t.b?".to_owned(), "t.c?".to_owned()], 4)
+        );
         journal.push(vec![outcome("t.b", None)]);
         journal.drop_covered(5);
         assert_eq!(tell(&journal.since(5)), ["t.c?"]);

@@ -55,7 +55,11 @@ impl LockInfo {
 
 impl fmt::Display for LockInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} since {}, for {} (lock ID {}", self.who, self.created, self.operation, self.id)?;
+        write!(
+            f,
+            "{} since {}, for {} (lock ID {}",
+            self.who, self.created, self.operation, self.id
+        )?;
         if !self.info.is_empty() {
             write!(f, ", {}", self.info)?;
         }
@@ -72,6 +76,9 @@ mod tests {
         let text = r#"{"ID":"i","Operation":"OperationTypeApply","Info":"","Who":"root@host","Version":"1.15.5","Created":"2026-11-29T20:33:13.667010925Z","Path":""}"#;
         let lock = LockInfo::from_json(text).unwrap();
         assert_eq!(lock.to_json(), text);
-        assert_eq!(lock.to_string(), "root@host since 2026-11-29T20:33:13.667010925Z, for OperationTypeApply (lock ID i)");
+        assert_eq!(
+            lock.to_string(),
+            "root@host since 2026-11-29T20:33:13.667010925Z, for OperationTypeApply (lock ID i)"
+        );
     }
 }

@@ -14,6 +14,8 @@ pub struct Recovered {
     pub uncertain: Vec<Intent>,
     /// Does the journal add something, so that the state should be saved even if nothing else changes?
     pub changed: bool,
+    /// The digest of the last plan whose apply began: its approval is spent.
+    pub begun: Option<String>,
     /// What a person should know of how it was found.
     pub warnings: Diags,
 }
@@ -26,7 +28,10 @@ pub(crate) fn recover(bytes: Option<&[u8]>, journal: &Journal, covered: u64) -> 
     };
     let records = journal.since(covered);
     if records.is_empty() {
-        return Ok(Recovered { state: saved, ..Recovered::default() });
+        return Ok(Recovered {
+            state: saved,
+            ..Recovered::default()
+        });
     }
     let (state, uncertain) = replay(saved.clone(), &records)?;
     let mut warnings = Diags::new();
@@ -39,7 +44,10 @@ pub(crate) fn recover(bytes: Option<&[u8]>, journal: &Journal, covered: u64) -> 
         ));
     }
     if !uncertain.is_empty() {
-        let list: Vec<String> = uncertain.iter().map(|intent| format!("{} ({})", intent.address, intent.action)).collect();
+        let list: Vec<String> = uncertain
+            .iter()
+            .map(|intent| format!("{} ({})", intent.address, intent.action))
+            .collect();
         warnings.push(Diag::warning(
             "Changes with unknown outcome",
             format!(
@@ -49,5 +57,11 @@ pub(crate) fn recover(bytes: Option<&[u8]>, journal: &Journal, covered: u64) -> 
             ),
         ));
     }
-    Ok(Recovered { state, uncertain, changed, warnings })
+    Ok(Recovered {
+        state,
+        uncertain,
+        changed,
+        begun: None,
+        warnings,
+    })
 }

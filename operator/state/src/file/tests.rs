@@ -3,8 +3,14 @@ use super::*;
 /// Reads and writes again; must give the same bytes.
 fn check(file: &str) -> State {
     let state = read(file.as_bytes()).unwrap();
-    let version = file.split("terraform_version\": \"").nth(1).and_then(|rest| rest.split('"').next());
-    assert_eq!(String::from_utf8(write(&state, version.unwrap()).unwrap()).unwrap(), file);
+    let version = file
+        .split("terraform_version\": \"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    assert_eq!(
+        String::from_utf8(write(&state, version.unwrap()).unwrap()).unwrap(),
+        file
+    );
     state
 }
 
@@ -32,9 +38,17 @@ fn what_terraform_wrote_comes_back_byte_for_byte() {
     assert_eq!(state.objects().count(), 8);
     let shown: Vec<String> = state
         .objects()
-        .map(|(address, deposed, _)| format!("{address}{}", deposed.map(|key| format!(" {key}")).unwrap_or_default()))
+        .map(|(address, deposed, _)| {
+            format!(
+                "{address}{}",
+                deposed.map(|key| format!(" {key}")).unwrap_or_default()
+            )
+        })
         .collect();
-    assert!(shown.contains(&"t.each[\"0\"]".to_owned()) && shown.contains(&"t.each[0]".to_owned()), "{shown:?}");
+    assert!(
+        shown.contains(&"t.each[\"0\"]".to_owned()) && shown.contains(&"t.each[0]".to_owned()),
+        "{shown:?}"
+    );
 }
 
 #[test]

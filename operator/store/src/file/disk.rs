@@ -23,7 +23,11 @@ pub(super) struct DiskError {
 
 impl DiskError {
     pub(super) fn new(action: &'static str, path: &Path, source: io::Error) -> Self {
-        Self { action, path: path.to_owned(), source }
+        Self {
+            action,
+            path: path.to_owned(),
+            source,
+        }
     }
 
     /// As a diagnostic with this summary.
@@ -43,7 +47,11 @@ pub(super) fn read(path: &Path) -> Result<Option<Vec<u8>>, DiskError> {
 
 /// Puts `bytes` at `path`, durably; a crash leaves the old file or the new one. `before` is called with the new file
 /// before it takes its place. Permissions of the file it replaces are kept.
-pub(super) fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io::Result<()>) -> Result<File, DiskError> {
+pub(super) fn write(
+    path: &Path,
+    bytes: &[u8],
+    before: impl FnOnce(&File) -> io::Result<()>,
+) -> Result<File, DiskError> {
     let mut aside = path.as_os_str().to_owned();
     aside.push(".new");
     let aside = PathBuf::from(aside);
@@ -53,7 +61,12 @@ pub(super) fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io:
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
             _ => {}
         }
-        let mut file = OpenOptions::new().read(true).write(true).create_new(true).mode(MODE).open(&aside)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .mode(MODE)
+            .open(&aside)?;
         if let Ok(old) = fs::metadata(path) {
             file.set_permissions(fs::Permissions::from_mode(old.permissions().mode() & 0o777))?;
         }
@@ -70,7 +83,10 @@ pub(super) fn write(path: &Path, bytes: &[u8], before: impl FnOnce(&File) -> io:
 
 /// Makes a rename, a new file or a removal in the file's folder durable.
 pub(super) fn flush_folder(path: &Path) -> Result<(), DiskError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     File::open(folder)
         .and_then(|folder| folder.sync_all())
         .map_err(|error| DiskError::new("flush", folder, error))

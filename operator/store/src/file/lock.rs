@@ -28,15 +28,24 @@ pub(super) struct Lock {
 impl Lock {
     /// Takes the lock. `own` is our lock file, `info_file` where the holder is told.
     pub(super) fn take(own: &Path, info_file: PathBuf, info: &LockInfo) -> Result<Self, Diags> {
-        let file = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(own);
+        let file = OpenOptions::new()
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .mode(0o600)
+            .open(own);
         let file = file.map_err(|error| DiskError::new("open", own, error).diags(SUMMARY))?;
         match file.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(held(&info_file)),
             Err(TryLockError::Error(error)) => return Err(DiskError::new("lock", own, error).diags(SUMMARY)),
         }
-        disk::write(&info_file, info.to_json().as_bytes(), |_| Ok(())).map_err(|error| error.diags(SUMMARY))?;
-        Ok(Self { _own: file, info_file })
+        disk::write(&info_file, info.to_json().as_bytes(), |_| Ok(()))
+            .map_err(|error| error.diags(SUMMARY))?;
+        Ok(Self {
+            _own: file,
+            info_file,
+        })
     }
 }
 
@@ -56,7 +65,9 @@ pub(super) fn lock_state(file: &File) -> std::io::Result<()> {
 
 /// The error that tells who holds the lock.
 pub(super) fn held(info_file: &Path) -> Diags {
-    let holder = fs::read_to_string(info_file).ok().and_then(|text| LockInfo::from_json(&text));
+    let holder = fs::read_to_string(info_file)
+        .ok()
+        .and_then(|text| LockInfo::from_json(&text));
     let holder = holder.map_or_else(|| "another process".to_owned(), |info| info.to_string());
     Diag::error(
         SUMMARY,

@@ -43,6 +43,7 @@ struct Paths {
     lock_info: PathBuf,
     own: PathBuf,
     journal: PathBuf,
+    begun: PathBuf,
 }
 
 struct Inner {
@@ -70,6 +71,7 @@ impl Paths {
             backup: folder.join(format!("{STATE}.backup")),
             lock_info: folder.join(format!(".{STATE}.lock.info")),
             journal: own.join("journal.jsonl"),
+            begun: own.join("begun"),
             state,
             own,
         }
@@ -80,12 +82,21 @@ impl FileStore {
     /// Locks the folder for an operation (`OperationTypeApply`) and reads what is there.
     pub async fn open(folder: &Path, operation: &str) -> Result<(Self, Recovered), Diags> {
         let paths = Paths::of(folder);
-        let info = LockInfo { path: STATE.to_owned(), ..LockInfo::new(operation, &who(), "") };
+        let info = LockInfo {
+            path: STATE.to_owned(),
+            ..LockInfo::new(operation, &who(), "")
+        };
         let (inner, recovered) = {
             let paths = paths.clone();
             blocking(move || Inner::open(paths, &info)).await?
         };
-        Ok((Self { inner: Arc::new(Mutex::new(inner)), paths }, recovered))
+        Ok((
+            Self {
+                inner: Arc::new(Mutex::new(inner)),
+                paths,
+            },
+            recovered,
+        ))
     }
 
     /// Reads what is there without a lock: it may change the moment after.
@@ -94,7 +105,7 @@ impl FileStore {
         blocking(move || {
             let state = disk::read(&paths.state).map_err(|error| error.diags(READING))?;
             let (journal, _) = read_journal(&paths)?;
-            recovered(state.as_deref(), &journal)
+            recovered(&paths, state.as_deref(), &journal)
         })
         .await
     }
@@ -102,6 +113,17 @@ impl FileStore {
     /// The folder's plans.
     pub fn plans(&self) -> PlanFiles {
         PlanFiles::new(self.paths.own.join("plans"))
+    }
+
+    /// Notes that the apply of the plan with this digest begins: its approval is spent.
+    pub async fn begin(&self, digest: &str) -> Result<(), Diags> {
+        let (path, digest) = (self.paths.begun.clone(), digest.to_owned());
+        blocking(move || {
+            disk::write(&path, digest.as_bytes(), |_| Ok(()))
+                .map(drop)
+                .map_err(|error| error.diags(SAVING))
+        })
+        .await
     }
 
     async fn with_inner<T: Send + 'static>(
@@ -148,9 +170,17 @@ impl Inner {
             None => None,
         };
         let (journal, good) = read_journal(&paths)?;
-        let recovered = recovered(prior.as_deref(), &journal)?;
+        let recovered = recovered(&paths, prior.as_deref(), &journal)?;
         let before = journal.last();
-        let mut inner = Self { paths, held, prior, journal, log: None, before, _lock: lock };
+        let mut inner = Self {
+            paths,
+            held,
+            prior,
+            journal,
+            log: None,
+            before,
+            _lock: lock,
+        };
         if inner.paths.journal.exists() {
             inner.open_log(good)?;
         }
@@ -161,7 +191,8 @@ impl Inner {
     fn open_log(&mut self, good: u64) -> Result<&mut (File, u64), Diags> {
         let path = &self.paths.journal;
         let file = disk::open_log(path).map_err(|error| error.diags(SAVING))?;
-        file.set_len(good).map_err(|error| DiskError::new("cut", path, error).diags(SAVING))?;
+        file.set_len(good)
+            .map_err(|error| DiskError::new("cut", path, error).diags(SAVING))?;
         Ok(self.log.insert((file, good)))
     }
 
@@ -179,7 +210,10 @@ impl Inner {
             None => self.open_log(0)?,
         };
         // Cut first: an append that failed may have left half a line.
-        let written = file.set_len(*good).and_then(|()| file.write_all(lines)).and_then(|()| file.sync_data());
+        let written = file
+            .set_len(*good)
+            .and_then(|()| file.write_all(lines))
+            .and_then(|()| file.sync_data());
         written.map_err(|error| DiskError::new("append to", &path, error).diags(SAVING))?;
         *good += lines.len() as u64;
         Ok(())
@@ -188,7 +222,9 @@ impl Inner {
     fn save(&mut self, state: &[u8], covered: usize) -> Result<(), Diags> {
         let covered = self.before + covered as u64;
         if covered > self.journal.last() {
-            return Err(Diag::error(SAVING, "More of the journal was said to be saved than there is.").into());
+            return Err(
+                Diag::error(SAVING, "More of the journal was said to be saved than there is.").into(),
+            );
         }
         if !self.journal.is_empty() {
             // Should we die between the two writes, the next run can tell what the state contains.
@@ -196,7 +232,11 @@ impl Inner {
             self.append_lines(&mark)?;
         }
         let fault = |error: DiskError| error.diags(SAVING);
-        if let Some(prior) = self.prior.as_deref().filter(|prior| !prior.is_empty() && *prior != state) {
+        if let Some(prior) = self
+            .prior
+            .as_deref()
+            .filter(|prior| !prior.is_empty() && *prior != state)
+        {
             disk::write(&self.paths.backup, prior, |_| Ok(())).map_err(fault)?;
         }
         let file = disk::write(&self.paths.state, state, lock::lock_state).map_err(fault)?;
@@ -226,14 +266,23 @@ fn read_held(mut file: &File, path: &Path) -> Result<Vec<u8>, Diags> {
 }
 
 fn read_journal(paths: &Paths) -> Result<(Journal, u64), Diags> {
-    let bytes = disk::read(&paths.journal).map_err(|error| error.diags(READING))?.unwrap_or_default();
+    let bytes = disk::read(&paths.journal)
+        .map_err(|error| error.diags(READING))?
+        .unwrap_or_default();
     let (journal, good) = Journal::read(&bytes)?;
     Ok((journal, good as u64))
 }
 
-fn recovered(state: Option<&[u8]>, journal: &Journal) -> Result<Recovered, Diags> {
-    let covered = journal.covered_by(&digest(state.unwrap_or_default())).unwrap_or(0);
-    recover(state, journal, covered)
+fn recovered(paths: &Paths, state: Option<&[u8]>, journal: &Journal) -> Result<Recovered, Diags> {
+    let covered = journal
+        .covered_by(&digest(state.unwrap_or_default()))
+        .unwrap_or(0);
+    let begun = disk::read(&paths.begun).map_err(|error| error.diags(READING))?;
+    let begun = begun.and_then(|bytes| String::from_utf8(bytes).ok());
+    Ok(Recovered {
+        begun,
+        ..recover(state, journal, covered)?
+    })
 }
 
 fn digest(bytes: &[u8]) -> String {
@@ -242,13 +291,17 @@ fn digest(bytes: &[u8]) -> String {
 
 /// `user@host`, as far as it can be told.
 fn who() -> String {
-    let user = std::env::var("USER").or_else(|_| std::env::var("LOGNAME")).unwrap_or_default();
+    let user = std::env::var("USER")
+        .or_else(|_| std::env::var("LOGNAME"))
+        .unwrap_or_default();
     let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
     format!("{user}@{host}")
 }
 
 /// Runs work that may block on a thread for it.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Diags> + Send + 'static) -> Result<T, Diags> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Diags> + Send + 'static,
+) -> Result<T, Diags> {
     tokio::task::spawn_blocking(work)
         .await
         .unwrap_or_else(|_| Err(Diag::error(SAVING, "Work on files was broken off.").into()))

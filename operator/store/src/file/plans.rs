@@ -24,8 +24,11 @@ impl PlanFiles {
         let path = self.path(digest)?;
         super::blocking(move || {
             let folder = path.parent().unwrap_or(&path);
-            fs::create_dir_all(folder).map_err(|error| DiskError::new("make", folder, error).diags(SUMMARY))?;
-            disk::write(&path, &plan, |_| Ok(())).map(drop).map_err(|error| error.diags(SUMMARY))
+            fs::create_dir_all(folder)
+                .map_err(|error| DiskError::new("make", folder, error).diags(SUMMARY))?;
+            disk::write(&path, &plan, |_| Ok(()))
+                .map(drop)
+                .map_err(|error| error.diags(SUMMARY))
         })
         .await
     }
@@ -45,7 +48,11 @@ impl PlanFiles {
     fn path(&self, digest: &str) -> Result<PathBuf, Diags> {
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | ':');
         if digest.is_empty() || digest.len() > 200 || !digest.chars().all(plain) {
-            return Err(Diag::error("Invalid plan digest", "A digest is made of letters, digits, dashes and colons.").into());
+            return Err(Diag::error(
+                "Invalid plan digest",
+                "A digest is made of letters, digits, dashes and colons.",
+            )
+            .into());
         }
         Ok(self.folder.join(digest.replace(':', "-")))
     }

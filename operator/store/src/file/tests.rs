@@ -6,12 +6,20 @@ use super::*;
 const APPLY: &str = "OperationTypeApply";
 
 fn state(serial: u64) -> Vec<u8> {
-    let state = ashlar_state::State { lineage: "l".to_owned(), serial, ..Default::default() };
+    let state = ashlar_state::State {
+        lineage: "l".to_owned(),
+        serial,
+        ..Default::default()
+    };
     ashlar_state::write(&state, "1.15.5").unwrap()
 }
 
 fn intent(address: &str) -> Record {
-    Record::Intent(Intent { address: address.parse().unwrap(), deposed: None, action: "create".to_owned() })
+    Record::Intent(Intent {
+        address: address.parse().unwrap(),
+        deposed: None,
+        action: "create".to_owned(),
+    })
 }
 
 fn outcome(address: &str) -> Record {
@@ -28,14 +36,30 @@ fn outcome(address: &str) -> Record {
     };
     let provider = "provider[\"h.example/n/t\"]".parse().unwrap();
     let object = outcome_object(&address, None, &provider, &object).unwrap();
-    Record::Outcome(Outcome { address, deposed: None, object: Some(object) })
+    Record::Outcome(Outcome {
+        address,
+        deposed: None,
+        object: Some(object),
+    })
 }
 
 /// Serial, objects and uncertain intents, as text.
 fn tell(found: &Recovered) -> String {
-    let objects: Vec<String> = found.state.objects().map(|(address, ..)| address.to_string()).collect();
-    let uncertain: Vec<String> = found.uncertain.iter().map(|intent| format!("{}?", intent.address)).collect();
-    format!("{} {}", found.state.serial, [objects, uncertain].concat().join(" "))
+    let objects: Vec<String> = found
+        .state
+        .objects()
+        .map(|(address, ..)| address.to_string())
+        .collect();
+    let uncertain: Vec<String> = found
+        .uncertain
+        .iter()
+        .map(|intent| format!("{}?", intent.address))
+        .collect();
+    format!(
+        "{} {}",
+        found.state.serial,
+        [objects, uncertain].concat().join(" ")
+    )
 }
 
 async fn check(folder: &Path, want: &str) {
@@ -66,7 +90,10 @@ async fn a_run_that_breaks_off_loses_nothing() {
     drop(store);
     check(folder.path(), "3 ").await;
     assert!(!folder.path().join(".ashlar/journal.jsonl").exists());
-    assert_eq!(fs::read(folder.path().join("terraform.tfstate.backup")).unwrap(), state(2));
+    assert_eq!(
+        fs::read(folder.path().join("terraform.tfstate.backup")).unwrap(),
+        state(2)
+    );
 }
 
 #[tokio::test]
@@ -110,8 +137,16 @@ async fn only_one_may_hold_a_folder() {
     store.save(state(1), 0).await.unwrap();
     let told = fs::read_to_string(folder.path().join(".terraform.tfstate.lock.info")).unwrap();
     assert_eq!(LockInfo::from_json(&told).unwrap().operation, APPLY);
-    let diags = FileStore::open(folder.path(), "OperationTypePlan").await.map(drop).unwrap_err();
-    assert!(diags.iter().any(|diag| diag.summary == lock::SUMMARY && diag.detail.contains(APPLY)), "{diags}");
+    let diags = FileStore::open(folder.path(), "OperationTypePlan")
+        .await
+        .map(drop)
+        .unwrap_err();
+    assert!(
+        diags
+            .iter()
+            .any(|diag| diag.summary == lock::SUMMARY && diag.detail.contains(APPLY)),
+        "{diags}"
+    );
     drop(store);
     assert!(!folder.path().join(".terraform.tfstate.lock.info").exists());
     FileStore::open(folder.path(), APPLY).await.map(drop).unwrap();
@@ -128,8 +163,15 @@ async fn files_with_secrets_are_the_owners_alone() {
     plans.save("sha256:ab12", b"plan".to_vec()).await.unwrap();
     assert_eq!(plans.load("sha256:ab12").await.unwrap().unwrap(), b"plan");
     assert!(plans.load("../terraform.tfstate").await.is_err());
-    for file in ["terraform.tfstate", ".ashlar/journal.jsonl", ".ashlar/plans/sha256-ab12"] {
-        let mode = fs::metadata(folder.path().join(file)).unwrap().permissions().mode();
+    for file in [
+        "terraform.tfstate",
+        ".ashlar/journal.jsonl",
+        ".ashlar/plans/sha256-ab12",
+    ] {
+        let mode = fs::metadata(folder.path().join(file))
+            .unwrap()
+            .permissions()
+            .mode();
         assert_eq!(mode & 0o077, 0, "{file}");
     }
     plans.remove("sha256:ab12").await.unwrap();
