@@ -3,34 +3,29 @@
 use std::collections::BTreeMap;
 
 use ashlar_addr::ResourceInstance;
-use ashlar_plan::CheckStatus;
+use ashlar_plan::{Check, CheckStatus};
 use serde_json::{Value as Json, json};
 
 /// `check_results` of the state file, from the status of each object by its printed address; `None` if there is none.
 /// Source: Terraform `internal/states/statefile/version4.go`.
-pub fn check_results(checks: &BTreeMap<String, CheckStatus>) -> Option<Json> {
-    let mut groups: BTreeMap<(&str, String), Vec<(&String, CheckStatus)>> = BTreeMap::new();
-    for (address, status) in checks {
+pub fn check_results(checks: &BTreeMap<String, Check>) -> Option<Json> {
+    let mut groups: BTreeMap<(&str, String), Vec<(&String, &Check)>> = BTreeMap::new();
+    for (address, check) in checks {
         let key = match address.parse::<ResourceInstance>() {
             Ok(instance) if !address.starts_with("output.") => {
                 ("resource", instance.resource.config().to_string())
             }
             _ => ("output", address.clone()),
         };
-        groups.entry(key).or_default().push((address, *status));
+        groups.entry(key).or_default().push((address, check));
     }
     if groups.is_empty() {
         return None;
     }
     let results = groups.into_iter().map(|((kind, config), objects)| {
-        let worst = objects
-            .iter()
-            .map(|(_, status)| *status)
+        let worst = objects.iter().map(|(_, check)| check.status)
             .max_by_key(|status| rank(*status));
-        let list: Vec<Json> = objects
-            .iter()
-            .map(|(address, status)| json!({ "object_addr": address, "status": status.as_str() }))
-            .collect();
+        let list: Vec<Json> = objects.iter().map(|(address, check)| object(address, check)).collect();
         json!({
             "object_kind": kind,
             "config_addr": config,
@@ -39,6 +34,14 @@ pub fn check_results(checks: &BTreeMap<String, CheckStatus>) -> Option<Json> {
         })
     });
     Some(Json::Array(results.collect()))
+}
+
+fn object(address: &str, check: &Check) -> Json {
+    let mut out = json!({ "object_addr": address, "status": check.status.as_str() });
+    if !check.problems.is_empty() {
+        out["failure_messages"] = check.problems.clone().into();
+    }
+    out
 }
 
 fn rank(status: CheckStatus) -> u8 {

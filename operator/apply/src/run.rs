@@ -11,7 +11,7 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
-    Action, CheckStatus, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
+    Action, Check, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
     instance::Instance,
     lock,
     node::{Sight, build},
@@ -79,7 +79,7 @@ pub(crate) struct Run<'a> {
     pub(crate) keeper: Keeper<'a>,
     pub(crate) order: Order,
     pub(crate) counts: Mutex<Counts>,
-    pub(crate) checks: Mutex<BTreeMap<String, CheckStatus>>,
+    pub(crate) checks: Mutex<BTreeMap<String, Check>>,
     /// Values of instances by resource, as they become final.
     pub(crate) instances: Mutex<HashMap<ConfigResource, BTreeMap<InstanceKey, Value>>>,
     /// The plan's changes by resource.

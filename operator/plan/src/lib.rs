@@ -29,7 +29,7 @@ pub use engine::{Engine, Schemas, lock, unmarked};
 pub use expand::expand;
 pub use make::{Inputs, Planned, fetch_schemas, plan};
 pub use model::{
-    Action, Change, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason, Summary,
+    Action, Change, Check, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason, Summary,
 };
 pub use order::Order;
 pub use steps::{Line, Op, Step, StepId};

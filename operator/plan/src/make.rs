@@ -96,7 +96,17 @@ pub async fn fetch_schemas(
 /// Makes a plan.
 pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let schemas = inputs.schemas;
+    let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
+    let mut checked = ashlar_config::check_schemas(inputs.module, &of, inputs.caps);
+    checked.extend(ashlar_config::self_references(inputs.module, &of));
+    if checked.has_errors() {
+        return Planned { plan: None, diags: checked };
+    }
     let mut state = inputs.state.clone();
+    if state.lineage.is_empty() {
+        // A first plan begins the history that its apply will write.
+        state.lineage = inputs.outside.uuid();
+    }
     let moved = moves::apply_implied(inputs.module, &mut state);
     let graph = build(
         &Sight {
@@ -149,6 +159,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     };
     walk.run().await;
     let mut found = std::mem::take(&mut *lock(&walk.found));
+    found.diags.extend(checked);
     if inputs.options.mode == Mode::Destroy && !found.diags.has_errors() {
         removal_run::plan_removals(&engine, &mut found, inputs.options.refresh).await;
     } else {

@@ -205,6 +205,15 @@ impl CheckStatus {
     }
 }
 
+/// The result of one object's checks.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Check {
+    /// The worst of its conditions' results.
+    pub status: CheckStatus,
+    /// What the conditions that did not hold say, in order.
+    pub problems: Vec<String>,
+}
+
 /// A provider that the plan was made with.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProviderPin {
@@ -236,7 +245,7 @@ pub struct Plan {
     /// Root outputs.
     pub outputs: BTreeMap<Arc<str>, OutputChange>,
     /// Results of conditions by the object's address.
-    pub checks: BTreeMap<String, CheckStatus>,
+    pub checks: BTreeMap<String, Check>,
     /// What to do and in which order.
     pub steps: Vec<Step>,
     /// The providers it was made with.

@@ -80,14 +80,8 @@ pub fn build(sight: &Sight<'_>, until: Option<&str>) -> Graph<Node> {
 pub fn cycle_faults(graph: &Graph<Node>) -> Diags {
     let fault = |group: Vec<Node>| {
         let names: Vec<String> = group.iter().map(Node::to_string).collect();
-        Diag::error(
-            "Cycle",
-            format!(
-                "Cycle: {}. Each of these needs another of them first, so none can be the first. \
-             Take one of the references out.",
-                names.join(", ")
-            ),
-        )
+        let detail = "Each of these needs another of them first, so none can be the first. Take one of the references out.";
+        Diag::error(format!("Cycle: {}", names.join(", ")), detail)
     };
     graph.cycles().into_iter().map(fault).collect()
 }

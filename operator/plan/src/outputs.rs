@@ -7,12 +7,12 @@ use std::sync::Arc;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::evaluate;
 use ashlar_state::OutputState;
-use ashlar_value::{Data, Mark, Type, Value, ops};
+use ashlar_value::{Data, Mark, Type, Value, convert, ops};
 
 use crate::{
     engine::{Engine, lock},
     instance::conditions,
-    model::{Action, CheckStatus, Mode, OutputChange},
+    model::{Action, Check, Mode, OutputChange},
     walk::PlanWalk,
 };
 
@@ -36,7 +36,7 @@ pub struct Evaluated {
     /// Was it declared sensitive?
     pub sensitive: bool,
     /// The result of its preconditions, if it has any.
-    pub check: Option<CheckStatus>,
+    pub check: Option<Check>,
     /// Warnings.
     pub diags: Diags,
 }
@@ -51,13 +51,13 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
     let mut diags = Diags::new();
     let mut check = None;
     if checked && !output.preconditions.is_empty() {
-        let (status, remarks) = conditions::check(
+        let (found, remarks) = conditions::check(
             &output.preconditions,
             &scope,
             "Module output value precondition failed",
         );
         diags.extend(remarks);
-        check = Some(status);
+        check = Some(found);
         if diags.has_errors() {
             return Err(diags);
         }
@@ -67,6 +67,12 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
     if diags.has_errors() {
         return Err(diags);
     }
+    let value = output.defaults.as_ref().map_or_else(|| value.clone(), |defaults| defaults.apply(&value));
+    let value = convert(&value, &output.ty).map_err(|fault| {
+        let place = if fault.path.is_root() { String::new() } else { format!(" at {}", fault.path) };
+        let detail = format!("The value does not fit the output's type{place}: {}.", fault.message);
+        Diags::from(Diag::error("Invalid output value", detail).at(output.value.span))
+    })?;
     let marks = value.marks_deep();
     if marks.contains(Mark::Sensitive) && !output.sensitive {
         let detail = "The value of this output holds sensitive values, and outputs are shown. Set sensitive = true in the \

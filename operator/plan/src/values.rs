@@ -111,6 +111,10 @@ pub struct InstanceScope<'a> {
 }
 
 impl Scope for InstanceScope<'_> {
+    fn check(&self, reference: &Reference<'_>) -> Diags {
+        ashlar_config::check_reference(self.values.module, reference)
+    }
+
     fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
         let values = self.values;
         let found = match &reference.subject {

@@ -19,7 +19,7 @@ use crate::{
     engine::{Engine, lock},
     expand::expand,
     instance::{Instance, Live, removal::Removal, stored::to_object},
-    model::{Action, Change, CheckStatus, Mode, Options, OutputChange, Reason},
+    model::{Action, Change, Check, Mode, Options, OutputChange, Reason},
     node::Node,
     order::Order,
     outputs, triggers,
@@ -50,7 +50,7 @@ pub(crate) struct Found {
     pub(crate) by_resource: HashMap<ConfigResource, Vec<usize>>,
     pub(crate) drift: Vec<Change>,
     pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
-    pub(crate) checks: BTreeMap<String, CheckStatus>,
+    pub(crate) checks: BTreeMap<String, Check>,
     pub(crate) diags: Diags,
 }
 

@@ -10,7 +10,7 @@ use ashlar_value::{Marks, Path, PathStep, Value, json, msgpack};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    model::{Action, Change, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason},
+    model::{Action, Change, Check, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason},
     steps::{Op, Step, StepId},
 };
 
@@ -34,7 +34,7 @@ struct PlanWire {
     changes: Vec<ChangeWire>,
     drift: Vec<ChangeWire>,
     outputs: Vec<(String, OutputWire)>,
-    checks: Vec<(String, u8)>,
+    checks: Vec<(String, u8, Vec<String>)>,
     steps: Vec<(OpWire, Vec<u32>)>,
     providers: Vec<(String, String, String)>,
     timestamp: String,
@@ -187,7 +187,7 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
         checks: plan
             .checks
             .iter()
-            .map(|(address, status)| (address.clone(), code(&STATUSES, status)))
+            .map(|(address, check)| (address.clone(), code(&STATUSES, &check.status), check.problems.clone()))
             .collect(),
         steps: plan
             .steps
@@ -229,8 +229,8 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
         outputs.insert(Arc::from(name), change);
     }
     let mut checks = BTreeMap::new();
-    for (address, status) in wire.checks {
-        checks.insert(address, decode_code(&STATUSES, status)?);
+    for (address, status, problems) in wire.checks {
+        checks.insert(address, Check { status: decode_code(&STATUSES, status)?, problems });
     }
     let providers = wire.providers.into_iter().map(|(provider, version, digest)| {
         Ok(ProviderPin {

@@ -55,14 +55,14 @@ impl Files {
 }
 
 fn failed(error: std::io::Error) -> CapsError {
-    if error.kind() == std::io::ErrorKind::NotFound { CapsError::NotFound } else { CapsError::Failed(error.to_string()) }
+    if error.kind() == std::io::ErrorKind::NotFound { CapsError::Absent } else { CapsError::Failed(error.to_string()) }
 }
 
 fn kind_of(kind: std::fs::FileType) -> FileKind {
     if kind.is_dir() {
         FileKind::Directory
     } else if kind.is_file() {
-        FileKind::File
+        FileKind::Regular
     } else {
         FileKind::Other
     }

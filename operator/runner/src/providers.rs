@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ashlar_addr::{Provider, version::Constraints};
+use ashlar_addr::{Constraints, Provider};
 use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
@@ -40,7 +40,7 @@ pub(crate) async fn choose(settings: &Settings, module: &Module, state: &State) 
         let mut chosen = Chosen { binaries: BTreeMap::new(), pins: Vec::new() };
         let mut diags = Diags::new();
         for (provider, constraints) in wanted {
-            let found = mirrors.select(&provider, &constraints).map_err(|error| Diags::from(error.diag()));
+            let found = mirrors.select(&provider, &constraints).map_err(|error| Diags::from(Diag::from(error)));
             let found = found.and_then(|package| pin(&mirrors, &digests, &provider, &package));
             if let Some((binary, pin)) = diags.take(found) {
                 chosen.binaries.insert(provider, binary);
@@ -68,7 +68,7 @@ pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Re
                 );
                 Diags::from(Diag::error("Provider changed since the plan was made", detail))
             };
-            let packages = mirrors.packages(&wanted.provider).map_err(|error| error.diag())?;
+            let packages = mirrors.packages(&wanted.provider).map_err(Diag::from)?;
             let package = packages.into_values().find(|package| package.version.to_string() == wanted.version);
             let Some(package) = package else { return Err(gone("no mirror has it any more".to_owned())) };
             let (binary, pin) = pin(&mirrors, &digests, &wanted.provider, &package)?;
@@ -89,7 +89,7 @@ fn pin(
     provider: &Provider,
     package: &Package,
 ) -> Result<(PathBuf, ProviderPin), Diags> {
-    let binary = mirrors.binary(provider, package).map_err(|error| error.diag())?;
+    let binary = mirrors.binary(provider, package).map_err(Diag::from)?;
     let digest = digests.of(&binary).map_err(|error| {
         let detail = format!("The plugin {} could not be read: {error}.", binary.display());
         Diag::error("Failed to instantiate provider", detail)

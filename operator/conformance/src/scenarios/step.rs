@@ -62,7 +62,7 @@ impl Bench {
         let (_, faults) = load_module(&files, &mut sources);
         if faults.has_errors() {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
-            return self.finish(out, false);
+            return self.finish(out);
         }
         let (store, recovered) =
             FileStore::open(&self.work, "OperationTypePlan").await.map_err(|diags| anyhow::anyhow!("{diags}"))?;
@@ -70,7 +70,7 @@ impl Bench {
         let (inputs, faults) = self.inputs(step, &mut sources)?;
         if faults.has_errors() {
             out["plan"] = self.phase(1, &faults, &sources, &marks)?;
-            return self.finish(out, false);
+            return self.finish(out);
         }
         let request = PlanRequest {
             files,
@@ -90,10 +90,10 @@ impl Bench {
         let outcome = plan(&self.settings, request, &Unwatched).await;
         let failed = outcome.diags.has_errors();
         out["plan"] = self.phase(u8::from(failed), &outcome.diags, &outcome.sources, &marks)?;
-        let Some((planned, bytes)) = outcome.plan else { return self.finish(out, false) };
+        let Some((planned, bytes)) = outcome.plan else { return self.finish(out) };
         self.add_plan(&mut out["plan"], &planned, &outcome.schemas);
         if failed || action == "plan" || options["plan_only"] == true {
-            return self.finish(out, action == "plan");
+            return self.finish(out);
         }
         let marks = self.marks();
         let stop = StopFlag::new();
@@ -115,7 +115,7 @@ impl Bench {
             }
         }
         drop(store);
-        self.finish(out, false)
+        self.finish(out)
     }
 
     fn prepare(&self, step: &Json) -> anyhow::Result<()> {
@@ -224,8 +224,8 @@ impl Bench {
         }
     }
 
-    /// Adds what is there after the step. A step that only planned leaves no state file behind where there was none.
-    fn finish(&self, mut out: Json, _planned_only: bool) -> anyhow::Result<Result<Json, String>> {
+    /// Adds what is there after the step.
+    fn finish(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
         let state = self.work.join("terraform.tfstate");
         if state.is_file() {
             out["state"] = facts::state(&serde_json::from_slice(&std::fs::read(state)?)?);

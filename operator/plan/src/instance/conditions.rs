@@ -7,7 +7,7 @@ use ashlar_eval::{CheckRule, Scope, evaluate};
 use ashlar_value::{Data, Mark, Type, Value, convert};
 
 use super::Instance;
-use crate::model::CheckStatus;
+use crate::model::{Check, CheckStatus};
 
 /// Checks what must hold before the instance is looked at; an error if one does not hold.
 pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<Diags, Diags> {
@@ -15,13 +15,13 @@ pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<Diags, Diag
         .engine
         .values
         .instance_scope(instance.repetition.clone(), None);
-    let (status, diags) = check(
+    let (found, diags) = check(
         &instance.config.lifecycle.preconditions,
         &scope,
         "Resource precondition failed",
     );
     let diags = diags.map(|diag| diag.about(&instance.address));
-    if status == CheckStatus::Pass || status == CheckStatus::Unknown {
+    if matches!(found.status, CheckStatus::Pass | CheckStatus::Unknown) {
         Ok(diags)
     } else {
         Err(diags)
@@ -29,25 +29,26 @@ pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<Diags, Diag
 }
 
 /// Checks what must hold once the instance's value is known (or planned): `value` is what `self` means.
-pub fn check_postconditions(instance: &Instance<'_>, value: &Value) -> (CheckStatus, Diags) {
+pub fn check_postconditions(instance: &Instance<'_>, value: &Value) -> (Check, Diags) {
     let scope = instance
         .engine
         .values
         .instance_scope(instance.repetition.clone(), Some(value.clone()));
-    let (status, diags) = check(
+    let (found, diags) = check(
         &instance.config.lifecycle.postconditions,
         &scope,
         "Resource postcondition failed",
     );
-    (status, diags.map(|diag| diag.about(&instance.address)))
+    (found, diags.map(|diag| diag.about(&instance.address)))
 }
 
 /// Checks conditions in order; the worst status counts.
-pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str) -> (CheckStatus, Diags) {
+pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str) -> (Check, Diags) {
     let mut worst = CheckStatus::Pass;
+    let mut problems = Vec::new();
     let mut diags = Diags::new();
     for condition in conditions {
-        let status = check_one(condition, scope, summary, &mut diags);
+        let status = check_one(condition, scope, summary, &mut problems, &mut diags);
         worst = match (worst, status) {
             (CheckStatus::Error, _) | (_, CheckStatus::Error) => CheckStatus::Error,
             (CheckStatus::Fail, _) | (_, CheckStatus::Fail) => CheckStatus::Fail,
@@ -55,13 +56,14 @@ pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str)
             _ => CheckStatus::Pass,
         };
     }
-    (worst, diags)
+    (Check { status: worst, problems }, diags)
 }
 
 fn check_one(
     condition: &CheckRule,
     scope: &dyn Scope,
     summary: &'static str,
+    problems: &mut Vec<String>,
     diags: &mut Diags,
 ) -> CheckStatus {
     const INVALID: &str = "Invalid condition result";
@@ -97,7 +99,9 @@ fn check_one(
     if matches!(holds.data(), Data::Bool(true)) {
         return CheckStatus::Pass;
     }
-    diags.push(Diag::error(summary, message_text(&message)).at(place));
+    let text = message_text(&message);
+    problems.push(text.clone());
+    diags.push(Diag::error(summary, text).at(place));
     CheckStatus::Fail
 }
 

@@ -16,7 +16,7 @@ use super::{
     refresh::deferred_fault,
 };
 use crate::{
-    model::{Action, Change, CheckStatus, Reason},
+    model::{Action, Change, Check, CheckStatus, Reason},
     objchange::{mark_sensitive, planned_data_resource},
     provider_diags::place_all,
 };
@@ -30,7 +30,7 @@ pub struct DataOutcome {
     /// What references to this instance see.
     pub value: Value,
     /// The result of its conditions, if it has any.
-    pub check: Option<CheckStatus>,
+    pub check: Option<Check>,
     /// Warnings.
     pub diags: Diags,
 }
@@ -77,7 +77,7 @@ impl Instance<'_> {
                 planned_data_resource(&self.schema.block, &plain).mark_paths(&marks),
             );
             let change = self.put_off(value.clone(), reason);
-            let check = self.has_conditions().then_some(CheckStatus::Unknown);
+            let check = self.has_conditions().then(|| Check { status: CheckStatus::Unknown, problems: Vec::new() });
             return Ok(DataOutcome {
                 read: None,
                 change: Some(change),
@@ -90,10 +90,10 @@ impl Instance<'_> {
         let value = mark_sensitive(&self.schema.block, value.mark_paths(&marks));
         let mut check = None;
         if self.has_conditions() {
-            let (status, remarks) = check_postconditions(self, &value);
+            let (found, remarks) = check_postconditions(self, &value);
             let failed = remarks.has_errors();
             diags.extend(remarks);
-            check = Some(status);
+            check = Some(found);
             if failed {
                 return Err(diags);
             }

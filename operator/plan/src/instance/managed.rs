@@ -11,7 +11,7 @@ use super::{
     refresh::refresh,
     stored::read_stored,
 };
-use crate::model::{Action, Change, CheckStatus, Mode, Options, Reason};
+use crate::model::{Action, Change, Check, Mode, Options, Reason};
 
 /// What planning one managed instance gave.
 pub struct Outcome {
@@ -24,7 +24,7 @@ pub struct Outcome {
     /// What references to this instance see.
     pub value: Value,
     /// The result of its conditions, if it has any.
-    pub check: Option<CheckStatus>,
+    pub check: Option<Check>,
     /// Warnings.
     pub diags: Diags,
 }
@@ -102,10 +102,10 @@ impl Instance<'_> {
         let mut check = None;
         if !self.config.lifecycle.postconditions.is_empty() || !self.config.lifecycle.preconditions.is_empty()
         {
-            let (status, remarks) = check_postconditions(self, &value);
+            let (found, remarks) = check_postconditions(self, &value);
             let failed = remarks.has_errors();
             diags.extend(remarks);
-            check = Some(status);
+            check = Some(found);
             if failed {
                 return Err(diags);
             }

@@ -6,7 +6,7 @@ use ashlar_addr::{ModuleInstance, ResourceInstance};
 use serde_json::{Map, Value as Json, json};
 
 use super::change::index;
-use crate::CheckStatus;
+use crate::{Check, CheckStatus};
 
 /// One object that was checked: its declaration and itself as JSON addresses.
 struct Checked {
@@ -15,16 +15,19 @@ struct Checked {
 }
 
 /// The `checks` of a plan.
-pub(super) fn of_plan(checks: &BTreeMap<String, CheckStatus>) -> Json {
+pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
     let mut by_declaration: BTreeMap<String, (Map<String, Json>, Vec<(CheckStatus, Json)>)> = BTreeMap::new();
-    for (address, status) in checks {
+    for (address, Check { status, problems }) in checks {
         let Checked { declared, object } = addresses(address);
         let display = declared
             .get("to_display")
             .and_then(Json::as_str)
             .unwrap_or_default()
             .to_owned();
-        let instance = json!({ "address": object, "status": status.as_str() });
+        let mut instance = json!({ "address": object, "status": status.as_str() });
+        if !problems.is_empty() {
+            instance["problems"] = problems.iter().map(|message| json!({ "message": message })).collect();
+        }
         let (_, instances) = by_declaration
             .entry(display)
             .or_insert_with(|| (declared, Vec::new()));
