@@ -23,9 +23,14 @@ pub fn check_results(checks: &BTreeMap<String, Check>) -> Option<Json> {
         return None;
     }
     let results = groups.into_iter().map(|((kind, config), objects)| {
-        let worst = objects.iter().map(|(_, check)| check.status)
+        let worst = objects
+            .iter()
+            .map(|(_, check)| check.status)
             .max_by_key(|status| rank(*status));
-        let list: Vec<Json> = objects.iter().map(|(address, check)| object(address, check)).collect();
+        let list: Vec<Json> = objects
+            .iter()
+            .map(|(address, check)| object(address, check))
+            .collect();
         json!({
             "object_kind": kind,
             "config_addr": config,

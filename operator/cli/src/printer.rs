@@ -15,8 +15,17 @@ pub(crate) struct Printer {
 impl Printer {
     /// Colours where a terminal is, unless they are not wanted.
     pub(crate) fn new(no_color: bool) -> Self {
-        let style = |terminal: bool| if terminal && !no_color { Style::Colour } else { Style::Plain };
-        Self { out: style(std::io::stdout().is_terminal()), err: style(std::io::stderr().is_terminal()) }
+        let style = |terminal: bool| {
+            if terminal && !no_color {
+                Style::Colour
+            } else {
+                Style::Plain
+            }
+        };
+        Self {
+            out: style(std::io::stdout().is_terminal()),
+            err: style(std::io::stderr().is_terminal()),
+        }
     }
 
     /// The style of results.

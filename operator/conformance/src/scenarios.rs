@@ -26,8 +26,10 @@ const AT_ONCE: usize = 4;
 
 /// Runs all scenarios below a folder.
 pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
-    let found: Vec<(String, PathBuf)> =
-        find(cases)?.into_iter().filter(|(id, _)| report.wants(id)).collect();
+    let found: Vec<(String, PathBuf)> = find(cases)?
+        .into_iter()
+        .filter(|(id, _)| report.wants(id))
+        .collect();
     let tools = ashlar_xtask::tools::build(&[ashlar_xtask::tools::Group::Providers])?;
     let mirror = tools.path("ASHLAR_PLUGIN_MIRROR");
     let scratch = tempfile::Builder::new().prefix("ashlar-").tempdir()?;
@@ -35,7 +37,10 @@ pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
         mirrors: vec![mirror.to_owned()],
         cache: scratch.path().join("cache"),
         scratch: scratch.path().to_owned(),
-        launcher: Launcher { program: std::env::current_exe()?, arguments: vec!["launch".into()] },
+        launcher: Launcher {
+            program: std::env::current_exe()?,
+            arguments: vec!["launch".into()],
+        },
         fence: Fence::Off,
         inherit_environment: false,
         schemas: Default::default(),
@@ -57,7 +62,8 @@ async fn run_all(found: Vec<(String, PathBuf)>, settings: Settings) -> Vec<(Stri
         let (permits, settings) = (permits.clone(), settings.clone());
         tasks.push(tokio::spawn(async move {
             let _permit = permits.acquire_owned().await;
-            let outcome = tokio::time::timeout(std::time::Duration::from_secs(120), run_one(&folder, &settings)).await;
+            let outcome =
+                tokio::time::timeout(std::time::Duration::from_secs(120), run_one(&folder, &settings)).await;
             let outcome = match outcome {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(error)) => Err(Miss::new("a run", format!("{error:#}"))),
@@ -81,7 +87,9 @@ fn find(cases: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let folders = |path: &Path| -> anyhow::Result<Vec<PathBuf>> {
         let entries = std::fs::read_dir(path).with_context(|| format!("reading {}", path.display()))?;
-        let mut paths: Vec<PathBuf> = entries.map(|entry| Ok(entry?.path())).collect::<std::io::Result<_>>()?;
+        let mut paths: Vec<PathBuf> = entries
+            .map(|entry| Ok(entry?.path()))
+            .collect::<std::io::Result<_>>()?;
         paths.retain(|path| path.is_dir());
         paths.sort();
         Ok(paths)
@@ -89,7 +97,12 @@ fn find(cases: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     for group in folders(cases)? {
         for folder in folders(&group)? {
             if folder.join("scenario.yaml").is_file() {
-                let name = |path: &Path| path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                let name = |path: &Path| {
+                    path.file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned()
+                };
                 found.push((format!("{}/{}", name(&group), name(&folder)), folder));
             }
         }
@@ -103,7 +116,9 @@ async fn run_one(folder: &Path, settings: &Settings) -> anyhow::Result<Result<()
     let expected: Json = serde_json::from_slice(&std::fs::read(folder.join("expected.json"))?)?;
     let root = tempfile::Builder::new().prefix("ashlar-scenario-").tempdir()?;
     let bench = step::Bench::new(root.path(), settings.clone())?;
-    let wanted = scenario["steps"].as_array().context("scenario.yaml has no steps")?;
+    let wanted = scenario["steps"]
+        .as_array()
+        .context("scenario.yaml has no steps")?;
     let mut steps = Vec::new();
     for step in wanted {
         match bench.run(step).await? {

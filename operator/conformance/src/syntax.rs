@@ -303,7 +303,14 @@ mod tests {
 
     #[test]
     fn numbers_are_written_as_digits_and_exponent() {
-        let cases = [("1", "1e0"), ("1.50", "15e-1"), ("0.0", "0"), ("1E+3", "1e3"), ("1230", "123e1"), ("1.e2", "1e2")];
+        let cases = [
+            ("1", "1e0"),
+            ("1.50", "15e-1"),
+            ("0.0", "0"),
+            ("1E+3", "1e3"),
+            ("1230", "123e1"),
+            ("1.e2", "1e2"),
+        ];
         for (text, expected) in cases {
             assert_eq!(exact(text), expected);
         }

@@ -14,10 +14,11 @@ use ashlar_value::{
 
 use crate::{
     Scope,
-    body::{self, Content, Item, nested_schema}, shape::missing_place,
+    body::{self, Content, Item, nested_schema},
     dynamic::Spec,
     evaluate::{Binding, Eval, Frame, Functions, Root, resolve},
     finder,
+    shape::missing_place,
 };
 
 /// Evaluates a body to an object of the schema's type. With errors the value is unknown where it is at fault.

@@ -100,7 +100,10 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let mut checked = ashlar_config::check_schemas(inputs.module, &of, inputs.caps);
     checked.extend(ashlar_config::self_references(inputs.module, &of));
     if checked.has_errors() {
-        return Planned { plan: None, diags: checked };
+        return Planned {
+            plan: None,
+            diags: checked,
+        };
     }
     let mut state = inputs.state.clone();
     if state.lineage.is_empty() {

@@ -67,10 +67,20 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
     if diags.has_errors() {
         return Err(diags);
     }
-    let value = output.defaults.as_ref().map_or_else(|| value.clone(), |defaults| defaults.apply(&value));
+    let value = output
+        .defaults
+        .as_ref()
+        .map_or_else(|| value.clone(), |defaults| defaults.apply(&value));
     let value = convert(&value, &output.ty).map_err(|fault| {
-        let place = if fault.path.is_root() { String::new() } else { format!(" at {}", fault.path) };
-        let detail = format!("The value does not fit the output's type{place}: {}.", fault.message);
+        let place = if fault.path.is_root() {
+            String::new()
+        } else {
+            format!(" at {}", fault.path)
+        };
+        let detail = format!(
+            "The value does not fit the output's type{place}: {}.",
+            fault.message
+        );
         Diags::from(Diag::error("Invalid output value", detail).at(output.value.span))
     })?;
     let marks = value.marks_deep();

@@ -187,7 +187,13 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
         checks: plan
             .checks
             .iter()
-            .map(|(address, check)| (address.clone(), code(&STATUSES, &check.status), check.problems.clone()))
+            .map(|(address, check)| {
+                (
+                    address.clone(),
+                    code(&STATUSES, &check.status),
+                    check.problems.clone(),
+                )
+            })
             .collect(),
         steps: plan
             .steps
@@ -230,7 +236,13 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
     }
     let mut checks = BTreeMap::new();
     for (address, status, problems) in wire.checks {
-        checks.insert(address, Check { status: decode_code(&STATUSES, status)?, problems });
+        checks.insert(
+            address,
+            Check {
+                status: decode_code(&STATUSES, status)?,
+                problems,
+            },
+        );
     }
     let providers = wire.providers.into_iter().map(|(provider, version, digest)| {
         Ok(ProviderPin {

@@ -86,7 +86,14 @@ async fn attempt(
     };
     let chosen = find_pinned(settings, &plan.providers).await?;
     let redact = redactor(plan.variables.values(), &request.env);
-    let plugins = plugins(settings, chosen, &request.folder, &request.env, redact, outside.clone());
+    let plugins = plugins(
+        settings,
+        chosen,
+        &request.folder,
+        &request.env,
+        redact,
+        outside.clone(),
+    );
     let fetched = fetch_schemas(&module, &plan.prior_state, &plugins).await;
     let result = match fetched {
         Err(diags) => Err(diags),

@@ -41,7 +41,11 @@ impl Files {
             ))
         };
         let given = given.strip_prefix(&self.folder).unwrap_or(given);
-        if given.is_absolute() || given.components().any(|part| matches!(part, Component::ParentDir)) {
+        if given.is_absolute()
+            || given
+                .components()
+                .any(|part| matches!(part, Component::ParentDir))
+        {
             return Err(outside());
         }
         let full = self.folder.join(given);
@@ -55,7 +59,11 @@ impl Files {
 }
 
 fn failed(error: std::io::Error) -> CapsError {
-    if error.kind() == std::io::ErrorKind::NotFound { CapsError::Absent } else { CapsError::Failed(error.to_string()) }
+    if error.kind() == std::io::ErrorKind::NotFound {
+        CapsError::Absent
+    } else {
+        CapsError::Failed(error.to_string())
+    }
 }
 
 fn kind_of(kind: std::fs::FileType) -> FileKind {
@@ -73,9 +81,13 @@ impl Caps for Files {
         let file = std::fs::File::open(self.resolve(path)?).map_err(failed)?;
         let limit = if self.confined { LARGEST } else { u64::MAX };
         let mut bytes = Vec::new();
-        file.take(limit.saturating_add(1)).read_to_end(&mut bytes).map_err(failed)?;
+        file.take(limit.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(failed)?;
         if bytes.len() as u64 > limit {
-            return Err(CapsError::Failed(format!("the file is larger than {LARGEST} bytes")));
+            return Err(CapsError::Failed(format!(
+                "the file is larger than {LARGEST} bytes"
+            )));
         }
         Ok(bytes)
     }
@@ -89,7 +101,9 @@ impl Caps for Files {
         let mut found = Vec::new();
         for entry in std::fs::read_dir(self.resolve(path)?).map_err(failed)? {
             let entry = entry.map_err(failed)?;
-            let Ok(name) = entry.file_name().into_string() else { continue };
+            let Ok(name) = entry.file_name().into_string() else {
+                continue;
+            };
             // A link counts as what it leads to; one that leads out of a confined bundle is left out.
             let inside = Path::new(path).join(&name);
             if let Some(kind) = inside.to_str().and_then(|inside| self.file_kind(inside).ok()) {
@@ -100,8 +114,15 @@ impl Caps for Files {
     }
 
     fn cwd(&self) -> Result<String, CapsError> {
-        let folder = if self.confined { self.folder.clone() } else { self.folder.canonicalize().map_err(failed)? };
-        folder.into_os_string().into_string().map_err(|_| CapsError::Failed("the working folder's name is no text".to_owned()))
+        let folder = if self.confined {
+            self.folder.clone()
+        } else {
+            self.folder.canonicalize().map_err(failed)?
+        };
+        folder
+            .into_os_string()
+            .into_string()
+            .map_err(|_| CapsError::Failed("the working folder's name is no text".to_owned()))
     }
 
     fn home(&self) -> Result<String, CapsError> {
@@ -111,7 +132,8 @@ impl Caps for Files {
     }
 
     fn timestamp(&self) -> Option<String> {
-        self.applying.then(|| jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
+        self.applying
+            .then(|| jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string())
     }
 
     fn plan_timestamp(&self) -> Option<String> {
@@ -151,7 +173,12 @@ mod tests {
             assert!(files.read_file(path).is_err(), "{path}");
             assert!(files.file_kind(path).is_err(), "{path}");
         }
-        let names: Vec<String> = files.list_dir(".").unwrap().into_iter().map(|(name, _)| name).collect();
+        let names: Vec<String> = files
+            .list_dir(".")
+            .unwrap()
+            .into_iter()
+            .map(|(name, _)| name)
+            .collect();
         assert_eq!(names, ["ok"]);
     }
 }

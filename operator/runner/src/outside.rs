@@ -13,7 +13,9 @@ pub struct SystemOutside {
 
 impl Default for SystemOutside {
     fn default() -> Self {
-        Self { start: Instant::now() }
+        Self {
+            start: Instant::now(),
+        }
     }
 }
 

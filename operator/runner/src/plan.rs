@@ -56,12 +56,25 @@ pub async fn plan(settings: &Settings, request: PlanRequest, progress: &dyn Prog
     let mut sources = Sources::new();
     let mut schemas = Schemas::new();
     let mut diags = Diags::new();
-    let plan = attempt(settings, request, progress, &mut sources, &mut schemas, &mut diags).await;
+    let plan = attempt(
+        settings,
+        request,
+        progress,
+        &mut sources,
+        &mut schemas,
+        &mut diags,
+    )
+    .await;
     let plan = plan.and_then(|plan| {
         let bytes = wire::encode(&plan, TERRAFORM_VERSION);
         diags.take(bytes).map(|bytes| (plan, bytes))
     });
-    PlanOutcome { plan, schemas, sources, diags }
+    PlanOutcome {
+        plan,
+        schemas,
+        sources,
+        diags,
+    }
 }
 
 async fn attempt(
@@ -94,7 +107,14 @@ async fn attempt(
     let chosen = diags.take(choose(settings, &module, &request.state).await)?;
     let pins = chosen.pins.clone();
     let redact = redactor(variables.values(), &request.env);
-    let plugins = plugins(settings, chosen, &request.folder, &request.env, redact, outside.clone());
+    let plugins = plugins(
+        settings,
+        chosen,
+        &request.folder,
+        &request.env,
+        redact,
+        outside.clone(),
+    );
     let fetched = fetch_schemas(&module, &request.state, &plugins).await;
     let planned = match diags.take(fetched) {
         None => None,

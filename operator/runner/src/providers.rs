@@ -31,23 +31,37 @@ pub(crate) struct Chosen {
 pub(crate) async fn choose(settings: &Settings, module: &Module, state: &State) -> Result<Chosen, Diags> {
     let mut wanted = module.requirements();
     for resource in state.resources.values() {
-        wanted.entry(resource.provider.provider.clone()).or_insert_with(Constraints::default);
+        wanted
+            .entry(resource.provider.provider.clone())
+            .or_insert_with(Constraints::default);
     }
     wanted.retain(|provider, _| !provider.is_builtin());
-    let mirrors = Mirrors { folders: settings.mirrors.clone(), cache: settings.cache.clone() };
+    let mirrors = Mirrors {
+        folders: settings.mirrors.clone(),
+        cache: settings.cache.clone(),
+    };
     let digests = settings.digests.clone();
     blocking(move || {
-        let mut chosen = Chosen { binaries: BTreeMap::new(), pins: Vec::new() };
+        let mut chosen = Chosen {
+            binaries: BTreeMap::new(),
+            pins: Vec::new(),
+        };
         let mut diags = Diags::new();
         for (provider, constraints) in wanted {
-            let found = mirrors.select(&provider, &constraints).map_err(|error| Diags::from(Diag::from(error)));
+            let found = mirrors
+                .select(&provider, &constraints)
+                .map_err(|error| Diags::from(Diag::from(error)));
             let found = found.and_then(|package| pin(&mirrors, &digests, &provider, &package));
             if let Some((binary, pin)) = diags.take(found) {
                 chosen.binaries.insert(provider, binary);
                 chosen.pins.push(pin);
             }
         }
-        if diags.has_errors() { Err(diags) } else { Ok(chosen) }
+        if diags.has_errors() {
+            Err(diags)
+        } else {
+            Ok(chosen)
+        }
     })
     .await
 }
@@ -55,10 +69,16 @@ pub(crate) async fn choose(settings: &Settings, module: &Module, state: &State) 
 /// Finds the very binaries that a plan was made with.
 pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Result<Chosen, Diags> {
     let pins = pins.to_vec();
-    let mirrors = Mirrors { folders: settings.mirrors.clone(), cache: settings.cache.clone() };
+    let mirrors = Mirrors {
+        folders: settings.mirrors.clone(),
+        cache: settings.cache.clone(),
+    };
     let digests = settings.digests.clone();
     blocking(move || {
-        let mut chosen = Chosen { binaries: BTreeMap::new(), pins: Vec::new() };
+        let mut chosen = Chosen {
+            binaries: BTreeMap::new(),
+            pins: Vec::new(),
+        };
         for wanted in pins {
             let gone = |why: String| {
                 let detail = format!(
@@ -69,8 +89,12 @@ pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Re
                 Diags::from(Diag::error("Provider changed since the plan was made", detail))
             };
             let packages = mirrors.packages(&wanted.provider).map_err(Diag::from)?;
-            let package = packages.into_values().find(|package| package.version.to_string() == wanted.version);
-            let Some(package) = package else { return Err(gone("no mirror has it any more".to_owned())) };
+            let package = packages
+                .into_values()
+                .find(|package| package.version.to_string() == wanted.version);
+            let Some(package) = package else {
+                return Err(gone("no mirror has it any more".to_owned()));
+            };
             let (binary, pin) = pin(&mirrors, &digests, &wanted.provider, &package)?;
             if pin.digest != wanted.digest {
                 return Err(gone("its binary is another one now".to_owned()));
@@ -94,11 +118,17 @@ fn pin(
         let detail = format!("The plugin {} could not be read: {error}.", binary.display());
         Diag::error("Failed to instantiate provider", detail)
     })?;
-    let pin = ProviderPin { provider: provider.clone(), version: package.version.to_string(), digest };
+    let pin = ProviderPin {
+        provider: provider.clone(),
+        version: package.version.to_string(),
+        digest,
+    };
     Ok((binary, pin))
 }
 
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T, Diags> + Send + 'static) -> Result<T, Diags> {
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, Diags> + Send + 'static,
+) -> Result<T, Diags> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         let detail = format!("Looking for provider plugins ended unexpectedly: {error}.");
         Err(Diag::error("Failed to instantiate provider", detail).into())

@@ -165,12 +165,18 @@ impl Block {
 
 impl Attribute {
     /// As [`Block::attribute_at`], from the attributes of a nested attribute type.
-    pub fn nested_at<'s>(attributes: &'s BTreeMap<Arc<str>, Attribute>, path: &[PathStep]) -> Option<&'s Attribute> {
+    pub fn nested_at<'s>(
+        attributes: &'s BTreeMap<Arc<str>, Attribute>,
+        path: &[PathStep],
+    ) -> Option<&'s Attribute> {
         let named = |step: &PathStep| match step {
             PathStep::Attr(name) => attributes.get(name),
             PathStep::Index(_) => None,
         };
-        let (at, attribute) = path.iter().enumerate().find_map(|(at, step)| Some((at, named(step)?)))?;
+        let (at, attribute) = path
+            .iter()
+            .enumerate()
+            .find_map(|(at, step)| Some((at, named(step)?)))?;
         attribute.within(path.get(at + 1..).unwrap_or_default())
     }
 

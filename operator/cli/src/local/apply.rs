@@ -32,9 +32,15 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
 
 async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut session = Session::open(&args.place, printer)?;
-    let operation = if destroy { "OperationTypeDestroy" } else { "OperationTypeApply" };
+    let operation = if destroy {
+        "OperationTypeDestroy"
+    } else {
+        "OperationTypeApply"
+    };
     let (store, recovered) = session.lock(operation).await?;
-    let ready = session.plan(&recovered, &args.values, &args.choices, destroy).await?;
+    let ready = session
+        .plan(&recovered, &args.values, &args.choices, destroy)
+        .await?;
     if !ready.plan.is_applyable() {
         return Ok(ExitCode::SUCCESS);
     }
@@ -58,20 +64,30 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     printer.diags(&outcome.diags, &outcome.sources);
     if let Some(state) = &outcome.state {
         let counts = outcome.counts;
-        let verdict = if failed || outcome.interrupted { "Apply incomplete!" } else { "Apply complete!" };
+        let verdict = if failed || outcome.interrupted {
+            "Apply incomplete!"
+        } else {
+            "Apply complete!"
+        };
         printer.result(&format!(
             "\n{verdict} Resources: {} added, {} changed, {} destroyed.\n",
             counts.created, counts.updated, counts.destroyed
         ));
         if outcome.interrupted {
-            printer.note("The run was stopped before its end. What was made is in the state; apply again to go on.");
+            printer.note(
+                "The run was stopped before its end. What was made is in the state; apply again to go on.",
+            );
         }
         let outputs = text::outputs(state, printer.style());
         if !outputs.is_empty() {
-            printer.result(&format!("\nOutputs:\n\n{outputs}"));
+            printer.result(&format!("\n{outputs}"));
         }
     }
-    Ok(if failed || outcome.interrupted { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    Ok(if failed || outcome.interrupted {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
 }
 
 /// The first interrupt asks the run to stop in order.

@@ -21,7 +21,9 @@ pub(crate) fn pass(args: &ApplyArgs, digest: &str, printer: &Printer) -> anyhow:
         );
     }
     if !std::io::stdin().is_terminal() {
-        bail!("Nobody can be asked here. Approve the plan above with --approve {digest}, or any plan with --auto-approve.");
+        bail!(
+            "Nobody can be asked here. Approve the plan above with --approve {digest}, or any plan with --auto-approve."
+        );
     }
     printer.note("\nDo you want to perform these actions? Only 'yes' is accepted to approve.");
     let _ = write!(std::io::stderr().lock(), "  Enter a value: ");

@@ -20,7 +20,10 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
     if let Some(after) = &args.after {
         if !PASSES.iter().any(|(name, _)| name == after) {
             let names: Vec<&str> = PASSES.iter().map(|(name, _)| *name).collect();
-            bail!("There is no pass {after:?}. The passes are, in order: {}.", names.join(", "));
+            bail!(
+                "There is no pass {after:?}. The passes are, in order: {}.",
+                names.join(", ")
+            );
         }
     }
     let mut sources = Sources::new();
@@ -37,7 +40,11 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
         }
     };
     let schemas = Schemas::new();
-    let sight = Sight { module: &module, state: &recovered.state, schemas: &schemas };
+    let sight = Sight {
+        module: &module,
+        state: &recovered.state,
+        schemas: &schemas,
+    };
     let graph = build(&sight, args.after.as_deref());
     let mut text = String::from("digraph {\n");
     for node in graph.nodes() {

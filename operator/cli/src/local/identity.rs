@@ -53,7 +53,8 @@ impl Identity {
             .mode(0o600)
             .open(&fresh)
             .with_context(failed)?;
-        file.write_all(&serde_json::to_vec_pretty(self)?).with_context(failed)?;
+        file.write_all(&serde_json::to_vec_pretty(self)?)
+            .with_context(failed)?;
         file.sync_all().with_context(failed)?;
         std::fs::rename(&fresh, &path).with_context(failed)
     }
@@ -61,7 +62,14 @@ impl Identity {
     /// The digest of a plan made here.
     pub(crate) fn digest(&self, plan: &Plan) -> String {
         let key = hex::decode(&self.key).unwrap_or_default();
-        digest::digest(plan, digest::Seed { workspace_uid: &self.uid, last_begun: self.last_begun.as_deref(), key: &key })
+        digest::digest(
+            plan,
+            digest::Seed {
+                workspace_uid: &self.uid,
+                last_begun: self.last_begun.as_deref(),
+                key: &key,
+            },
+        )
     }
 
     /// Spends an approval: from now on the same plan has another digest.

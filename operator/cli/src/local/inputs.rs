@@ -16,21 +16,29 @@ pub(crate) type Files = Vec<(Arc<str>, Arc<str>)>;
 /// The module's files.
 pub(crate) fn module_files(dir: &Path) -> anyhow::Result<Files> {
     let mut files = Files::new();
-    let entries = std::fs::read_dir(dir).with_context(|| format!("The folder {} cannot be read", dir.display()))?;
+    let entries =
+        std::fs::read_dir(dir).with_context(|| format!("The folder {} cannot be read", dir.display()))?;
     for entry in entries {
         let entry = entry.with_context(|| format!("The folder {} cannot be read", dir.display()))?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
         if !(name.ends_with(".tf") || name.ends_with(".tf.json")) || entry.path().is_dir() {
             continue;
         }
         let path = entry.path();
-        let text = std::fs::read(&path).with_context(|| format!("The file {} cannot be read", path.display()))?;
-        let text = String::from_utf8(text).with_context(|| format!("The file {} is not UTF-8 text", path.display()))?;
+        let text =
+            std::fs::read(&path).with_context(|| format!("The file {} cannot be read", path.display()))?;
+        let text = String::from_utf8(text)
+            .with_context(|| format!("The file {} is not UTF-8 text", path.display()))?;
         files.push((name.into(), text.into()));
     }
     files.sort();
     if files.is_empty() {
-        bail!("The folder {} holds no configuration (no .tf file). Choose another with --dir.", dir.display());
+        bail!(
+            "The folder {} holds no configuration (no .tf file). Choose another with --dir.",
+            dir.display()
+        );
     }
     Ok(files)
 }
@@ -45,7 +53,13 @@ pub(crate) fn gather(
     let mut diags = Diags::new();
     for (name, text) in std::env::vars() {
         if let Some(variable) = name.strip_prefix("TF_VAR_") {
-            inputs.insert(variable.into(), Input { value: InputValue::Text(text.into()), origin: Origin::Shared });
+            inputs.insert(
+                variable.into(),
+                Input {
+                    value: InputValue::Text(text.into()),
+                    origin: Origin::Shared,
+                },
+            );
         }
     }
     let mut files = vec![dir.join("terraform.tfvars")];
@@ -69,7 +83,13 @@ pub(crate) fn gather(
         let Some((name, text)) = given.split_once('=') else {
             bail!("--var {given:?} is not of the form NAME=VALUE.");
         };
-        inputs.insert(name.trim().into(), Input { value: InputValue::Text(text.into()), origin: Origin::Direct });
+        inputs.insert(
+            name.trim().into(),
+            Input {
+                value: InputValue::Text(text.into()),
+                origin: Origin::Direct,
+            },
+        );
     }
     Ok((inputs, diags))
 }

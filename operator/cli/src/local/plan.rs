@@ -9,14 +9,20 @@ use crate::{args::PlanArgs, printer::Printer};
 pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     let session = Session::open(&args.place, printer)?;
     let (store, recovered) = session.lock("OperationTypePlan").await?;
-    let ready = match session.plan(&recovered, &args.values, &args.choices, args.destroy).await {
+    let ready = match session
+        .plan(&recovered, &args.values, &args.choices, args.destroy)
+        .await
+    {
         Ok(ready) => ready,
         Err(error) if error.is::<Told>() => return Ok(ExitCode::FAILURE),
         Err(error) => return Err(error),
     };
     drop(store);
     if ready.plan.is_applyable() {
-        printer.result(&format!("\nDigest: {}\nApply exactly this plan with --approve and the digest.\n", ready.digest));
+        printer.result(&format!(
+            "\nDigest: {}\nApply exactly this plan with --approve and the digest.\n",
+            ready.digest
+        ));
         if args.detailed_exitcode {
             return Ok(ExitCode::from(2));
         }

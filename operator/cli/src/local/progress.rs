@@ -15,7 +15,10 @@ pub(crate) struct Lines<'a> {
 
 impl<'a> Lines<'a> {
     pub(crate) fn new(printer: &'a Printer) -> Self {
-        Self { printer, turn: Mutex::new(()) }
+        Self {
+            printer,
+            turn: Mutex::new(()),
+        }
     }
 }
 
@@ -24,12 +27,27 @@ impl Progress for Lines<'_> {
         let line = match event {
             Event::Started { address, activity } => format!("{address}: {}...", doing(activity)),
             // A refresh is told once, when it begins.
-            Event::Completed { activity: Activity::Refresh, .. } => return,
-            Event::Completed { address, activity, elapsed_ms } => {
+            Event::Completed {
+                activity: Activity::Refresh,
+                ..
+            } => return,
+            Event::Completed {
+                address,
+                activity,
+                elapsed_ms,
+            } => {
                 format!("{address}: {} after {}s", done(activity), elapsed_ms / 1000)
             }
-            Event::Failed { address, activity, elapsed_ms } => {
-                format!("{address}: {} failed after {}s", doing(activity), elapsed_ms / 1000)
+            Event::Failed {
+                address,
+                activity,
+                elapsed_ms,
+            } => {
+                format!(
+                    "{address}: {} failed after {}s",
+                    doing(activity),
+                    elapsed_ms / 1000
+                )
             }
         };
         let _turn = self.turn.lock();

@@ -48,7 +48,10 @@ impl<'a> Session<'a> {
     pub(crate) fn open(place: &Place, printer: &'a Printer) -> anyhow::Result<Self> {
         let dir = std::path::absolute(&place.dir)
             .with_context(|| format!("The folder {} cannot be found", place.dir.display()))?;
-        let scratch = tempfile::Builder::new().prefix("ashlar-").tempdir().context("No temporary folder can be made")?;
+        let scratch = tempfile::Builder::new()
+            .prefix("ashlar-")
+            .tempdir()
+            .context("No temporary folder can be made")?;
         let launcher = Launcher {
             program: std::env::current_exe().context("This program's own file cannot be found")?,
             arguments: vec!["launch".into()],
@@ -64,7 +67,13 @@ impl<'a> Session<'a> {
             digests: Default::default(),
         };
         let identity = Identity::open(&dir)?;
-        Ok(Self { printer, dir, settings, identity, _scratch: scratch })
+        Ok(Self {
+            printer,
+            dir,
+            settings,
+            identity,
+            _scratch: scratch,
+        })
     }
 
     /// Takes the folder's lock and reads its state.
@@ -120,12 +129,17 @@ impl<'a> Session<'a> {
             folder: self.dir.clone(),
             confined: false,
         };
-        let PlanOutcome { plan, schemas, sources, diags } =
-            plan(&self.settings, request, &Lines::new(self.printer)).await;
+        let PlanOutcome {
+            plan,
+            schemas,
+            sources,
+            diags,
+        } = plan(&self.settings, request, &Lines::new(self.printer)).await;
         let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
             return Err(self.told(&diags, &sources));
         };
-        self.printer.result(&text::render(&plan, &schemas, self.printer.style()));
+        self.printer
+            .result(&text::render(&plan, &schemas, self.printer.style()));
         self.printer.diags(&diags, &sources);
         let digest = self.identity.digest(&plan);
         Ok(Ready { plan, bytes, digest })
@@ -145,11 +159,17 @@ fn mirrors(place: &Place, dir: &std::path::Path) -> Vec<PathBuf> {
     }
     let home = std::env::home_dir();
     let own = [dir.join("terraform.d/plugins"), dir.join(".terraform/providers")];
-    own.into_iter().chain(home.map(|home| home.join(".terraform.d/plugins"))).collect()
+    own.into_iter()
+        .chain(home.map(|home| home.join(".terraform.d/plugins")))
+        .collect()
 }
 
 fn cache_folder(dir: &std::path::Path) -> PathBuf {
     let home = || std::env::home_dir().map(|home| home.join(".cache"));
-    let base = std::env::var_os("XDG_CACHE_HOME").map(PathBuf::from).or_else(home);
-    base.unwrap_or_else(|| dir.join(".ashlar")).join("ashlar").join("plugins")
+    let base = std::env::var_os("XDG_CACHE_HOME")
+        .map(PathBuf::from)
+        .or_else(home);
+    base.unwrap_or_else(|| dir.join(".ashlar"))
+        .join("ashlar")
+        .join("plugins")
 }

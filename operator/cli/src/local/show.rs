@@ -19,15 +19,22 @@ pub(crate) async fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Ex
     };
     for (address, deposed, object) in recovered.state.objects() {
         let deposed = deposed.map(|key| format!(" (deposed {key})")).unwrap_or_default();
-        let tainted = if object.status == ashlar_state::Status::Tainted { " (tainted)" } else { "" };
+        let tainted = if object.status == ashlar_state::Status::Tainted {
+            " (tainted)"
+        } else {
+            ""
+        };
         printer.result(&format!("{address}{deposed}{tainted}\n"));
     }
     let outputs = text::outputs(&recovered.state, printer.style());
     if !outputs.is_empty() {
-        printer.result(&format!("\nOutputs:\n\n{outputs}"));
+        printer.result(&format!("\n{outputs}"));
     }
     for intent in &recovered.uncertain {
-        printer.note(&format!("Uncertain: {} of {} was begun, its end is not known.", intent.action, intent.address));
+        printer.note(&format!(
+            "Uncertain: {} of {} was begun, its end is not known.",
+            intent.action, intent.address
+        ));
     }
     Ok(ExitCode::SUCCESS)
 }

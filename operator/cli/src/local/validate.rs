@@ -16,6 +16,8 @@ pub(crate) fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Result<Exit
     if diags.has_errors() {
         return Ok(ExitCode::FAILURE);
     }
-    printer.result("The configuration is well-formed. Arguments are checked against the providers when it is planned.\n");
+    printer.result(
+        "The configuration is well-formed. Arguments are checked against the providers when it is planned.\n",
+    );
     Ok(ExitCode::SUCCESS)
 }

@@ -12,10 +12,21 @@ pub(super) fn compare(expected: &Json, got: &[Json]) -> Result<(), Miss> {
     let steps = expected.as_array().map_or(&[][..], Vec::as_slice);
     for (wanted, step) in steps.iter().zip(got) {
         let name = wanted["name"].as_str().unwrap_or_default();
-        compare_step(wanted, step)
-            .map_err(|miss| Miss::new(format!("[{name}] {}", miss.expected), format!("[{name}] {}", miss.got)))?;
+        compare_step(wanted, step).map_err(|miss| {
+            Miss::new(
+                format!("[{name}] {}", miss.expected),
+                format!("[{name}] {}", miss.got),
+            )
+        })?;
     }
-    if steps.len() == got.len() { Ok(()) } else { Err(Miss::new(format!("{} steps", steps.len()), format!("{} steps", got.len()))) }
+    if steps.len() == got.len() {
+        Ok(())
+    } else {
+        Err(Miss::new(
+            format!("{} steps", steps.len()),
+            format!("{} steps", got.len()),
+        ))
+    }
 }
 
 fn compare_step(wanted: &Json, got: &Json) -> Result<(), Miss> {
@@ -23,8 +34,18 @@ fn compare_step(wanted: &Json, got: &Json) -> Result<(), Miss> {
         match (wanted.get(*phase), got.get(*phase)) {
             (None, None) => {}
             (Some(wanted), Some(got)) => compare_phase(phase, wanted, got)?,
-            (None, Some(got)) => return Err(Miss::new(format!("no {phase}"), format!("{phase}: {}", brief(got)))),
-            (Some(wanted), None) => return Err(Miss::new(format!("{phase}: {}", brief(wanted)), format!("no {phase}"))),
+            (None, Some(got)) => {
+                return Err(Miss::new(
+                    format!("no {phase}"),
+                    format!("{phase}: {}", brief(got)),
+                ));
+            }
+            (Some(wanted), None) => {
+                return Err(Miss::new(
+                    format!("{phase}: {}", brief(wanted)),
+                    format!("no {phase}"),
+                ));
+            }
         }
     }
     same("state", &wanted["state"], &got["state"])?;
@@ -42,18 +63,39 @@ fn compare_phase(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
     if !wanted["show_error"].is_null() {
         return Err(Miss::new("a plan that cannot be shown", "a plan"));
     }
-    for name in ["resource_changes", "resource_drift", "output_changes", "checks", "applyable", "complete", "errored"] {
+    for name in [
+        "resource_changes",
+        "resource_drift",
+        "output_changes",
+        "checks",
+        "applyable",
+        "complete",
+        "errored",
+    ] {
         same(&format!("{phase}.{name}"), &wanted[name], &got[name])?;
     }
-    for name in ["action_invocations", "deferred_changes", "generated_config", "outputs", "exec_log"] {
+    for name in [
+        "action_invocations",
+        "deferred_changes",
+        "generated_config",
+        "outputs",
+        "exec_log",
+    ] {
         same(&format!("{phase}.{name}"), &wanted[name], &got[name])?;
     }
-    same(&format!("{phase}.ops"), &compared(&wanted["ops"]), &compared(&got["ops"]))?;
+    same(
+        &format!("{phase}.ops"),
+        &compared(&wanted["ops"]),
+        &compared(&got["ops"]),
+    )?;
     if phase == "apply" {
         let before = got["before"].as_array().map_or(&[][..], Vec::as_slice);
         for pair in wanted["order"].as_array().into_iter().flatten() {
             if !before.contains(pair) {
-                return Err(Miss::new(format!("{} before {}", pair[0], pair[1]), "not so".to_owned()));
+                return Err(Miss::new(
+                    format!("{} before {}", pair[0], pair[1]),
+                    "not so".to_owned(),
+                ));
             }
         }
     }
@@ -61,18 +103,31 @@ fn compare_phase(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
 }
 
 fn compared(ops: &Json) -> Json {
-    let mut found: Vec<Json> = ops.as_array().into_iter().flatten().filter(|call| is_compared(call)).cloned().collect();
+    let mut found: Vec<Json> = ops
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|call| is_compared(call))
+        .cloned()
+        .collect();
     found.sort_by_cached_key(Json::to_string);
     found.into()
 }
 
 /// Severity, summary, address and range must be equal; the detail must contain what is recorded. Order does not count.
 fn diagnostics(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
-    let shown = || Miss::new(format!("{phase}.diagnostics {wanted}"), format!("{phase}.diagnostics {got}"));
+    let shown = || {
+        Miss::new(
+            format!("{phase}.diagnostics {wanted}"),
+            format!("{phase}.diagnostics {got}"),
+        )
+    };
     let mut left: Vec<&Json> = got.as_array().into_iter().flatten().collect();
     for want in wanted.as_array().into_iter().flatten() {
         let matches = |have: &&Json| {
-            let equal = ["severity", "summary", "address", "range"].iter().all(|name| want[*name] == have[*name]);
+            let equal = ["severity", "summary", "address", "range"]
+                .iter()
+                .all(|name| want[*name] == have[*name]);
             let detail = have["detail"].as_str().unwrap_or_default();
             let holds = |line: &Json| line.as_str().is_none_or(|line| detail.contains(line.trim()));
             let contained = match &want["detail_contains"] {

@@ -10,24 +10,66 @@ use super::world::Call;
 
 /// Calls whose number is an implementation's own business.
 const INTERNAL: &[&str] = &[
-    "validate", "validate_provider", "validate_data", "validate_ephemeral", "validate_action", "function", "upgrade",
-    "stop", "renew",
+    "validate",
+    "validate_provider",
+    "validate_data",
+    "validate_ephemeral",
+    "validate_action",
+    "function",
+    "upgrade",
+    "stop",
+    "renew",
 ];
 
 /// Calls whose results must be those recorded.
-const COMPARED: &[&str] =
-    &["create", "update", "delete", "invoke", "import", "move", "open", "close", "read_data"];
+const COMPARED: &[&str] = &[
+    "create",
+    "update",
+    "delete",
+    "invoke",
+    "import",
+    "move",
+    "open",
+    "close",
+    "read_data",
+];
 
 /// Calls whose order matters.
-const ORDERED: &[&str] = &["create", "update", "delete", "invoke", "open", "close", "read_data", "import"];
+const ORDERED: &[&str] = &[
+    "create",
+    "update",
+    "delete",
+    "invoke",
+    "open",
+    "close",
+    "read_data",
+    "import",
+];
 
 const CHANGE_KEYS: &[&str] = &[
-    "actions", "before", "after", "after_unknown", "before_sensitive", "after_sensitive", "replace_paths", "importing",
-    "generated_config", "before_identity", "after_identity",
+    "actions",
+    "before",
+    "after",
+    "after_unknown",
+    "before_sensitive",
+    "after_sensitive",
+    "replace_paths",
+    "importing",
+    "generated_config",
+    "before_identity",
+    "after_identity",
 ];
 
 const RESOURCE_KEYS: &[&str] = &[
-    "address", "previous_address", "module_address", "mode", "type", "name", "index", "provider_name", "deposed",
+    "address",
+    "previous_address",
+    "module_address",
+    "mode",
+    "type",
+    "name",
+    "index",
+    "provider_name",
+    "deposed",
     "action_reason",
 ];
 
@@ -67,7 +109,10 @@ pub(super) fn diagnostics(diags: &Diags, sources: &Sources) -> Json {
 pub(super) fn ops(calls: &[Call]) -> Json {
     let mut counted: BTreeMap<String, (Json, u64)> = BTreeMap::new();
     for call in calls.iter().filter(|call| !INTERNAL.contains(&call.op.as_str())) {
-        counted.entry(call.entry.to_string()).or_insert_with(|| (call.entry.clone(), 0)).1 += 1;
+        counted
+            .entry(call.entry.to_string())
+            .or_insert_with(|| (call.entry.clone(), 0))
+            .1 += 1;
     }
     let with_times = |(mut entry, times): (Json, u64)| {
         if times > 1 {
@@ -81,7 +126,10 @@ pub(super) fn ops(calls: &[Call]) -> Json {
 /// The pairs of calls of which one ended before the other began.
 pub(super) fn order(calls: &[Call]) -> Json {
     let mut totals: BTreeMap<&str, usize> = BTreeMap::new();
-    let ordered: Vec<&Call> = calls.iter().filter(|call| ORDERED.contains(&call.op.as_str())).collect();
+    let ordered: Vec<&Call> = calls
+        .iter()
+        .filter(|call| ORDERED.contains(&call.op.as_str()))
+        .collect();
     for call in &ordered {
         *totals.entry(&call.label).or_default() += 1;
     }
@@ -90,7 +138,11 @@ pub(super) fn order(calls: &[Call]) -> Json {
     for call in &ordered {
         let at = so_far.entry(&call.label).or_default();
         *at += 1;
-        let label = if totals[call.label.as_str()] > 1 { format!("{} ({at})", call.label) } else { call.label.clone() };
+        let label = if totals[call.label.as_str()] > 1 {
+            format!("{} ({at})", call.label)
+        } else {
+            call.label.clone()
+        };
         labelled.push((label, call.span));
     }
     let mut pairs = Vec::new();
@@ -161,13 +213,23 @@ pub(super) fn state(state: &Json) -> Json {
                 sort_by_text(&mut instance["sensitive_attributes"], Json::to_string);
             }
         }
-        sort_by_text(&mut resource["instances"], |instance| format!("{} {}", text(&instance["index_key"]), text(&instance["deposed"])));
+        sort_by_text(&mut resource["instances"], |instance| {
+            format!("{} {}", text(&instance["index_key"]), text(&instance["deposed"]))
+        });
     }
     resources.sort_by_key(|resource| {
-        (text(&resource["module"]), text(&resource["mode"]), text(&resource["type"]), text(&resource["name"]))
+        (
+            text(&resource["module"]),
+            text(&resource["mode"]),
+            text(&resource["type"]),
+            text(&resource["name"]),
+        )
     });
     let mut out = json!({ "resources": resources, "outputs": state["outputs"] });
-    if state["check_results"].as_array().is_some_and(|results| !results.is_empty()) {
+    if state["check_results"]
+        .as_array()
+        .is_some_and(|results| !results.is_empty())
+    {
         let mut results = state["check_results"].clone();
         for result in results.as_array_mut().into_iter().flatten() {
             if result["objects"].is_null() {
@@ -186,8 +248,10 @@ pub(super) fn outputs(state: &State) -> anyhow::Result<Json> {
     let mut out = Map::new();
     for (name, output) in &state.outputs {
         let ty = output.value.ty();
-        let value = ashlar_value::json::encode(&output.value, &ty).map_err(|error| anyhow::anyhow!("{}", error.message))?;
-        let mut entry = json!({ "sensitive": output.sensitive, "type": ashlar_value::json::type_to_json(&ty) });
+        let value = ashlar_value::json::encode(&output.value, &ty)
+            .map_err(|error| anyhow::anyhow!("{}", error.message))?;
+        let mut entry =
+            json!({ "sensitive": output.sensitive, "type": ashlar_value::json::type_to_json(&ty) });
         if !output.sensitive {
             entry["value"] = serde_json::from_slice(&value)?;
         }
@@ -197,7 +261,9 @@ pub(super) fn outputs(state: &State) -> anyhow::Result<Json> {
 }
 
 fn pick(from: &Json, keys: &[&str]) -> Json {
-    let found = keys.iter().filter_map(|key| from.get(*key).map(|value| ((*key).to_owned(), value.clone())));
+    let found = keys
+        .iter()
+        .filter_map(|key| from.get(*key).map(|value| ((*key).to_owned(), value.clone())));
     Json::Object(found.collect())
 }
 

@@ -7,7 +7,13 @@ use serde_json::{Map, Value as Json};
 
 /// Normalises the steps of one scenario; `words` are folders and hosts, longest first.
 pub(super) fn normalise(steps: Vec<Json>, words: &[(String, &str)]) -> Vec<Json> {
-    let mut names = Names { words: words.iter().map(|(text, word)| (text.clone(), (*word).to_owned())).collect(), ..Names::default() };
+    let mut names = Names {
+        words: words
+            .iter()
+            .map(|(text, word)| (text.clone(), (*word).to_owned()))
+            .collect(),
+        ..Names::default()
+    };
     for step in &steps {
         names.find_deposed(step);
     }
@@ -38,16 +44,27 @@ impl Names {
 
     /// The state comes first, so that ids are numbered in the order of addresses.
     fn step(&mut self, mut step: Json) -> Json {
-        let state = step.as_object_mut().and_then(|fields| fields.remove("state")).map(|state| self.walk(state));
+        let state = step
+            .as_object_mut()
+            .and_then(|fields| fields.remove("state"))
+            .map(|state| self.walk(state));
         let mut done = self.walk(step);
         if let Some(state) = state {
             done["state"] = state;
         }
         for name in ["resource_changes", "resource_drift"] {
-            sort(&mut done["plan"][name], |change| format!("{}\u{0}{}", text(&change["address"]), text(&change["deposed"])));
+            sort(&mut done["plan"][name], |change| {
+                format!("{}\u{0}{}", text(&change["address"]), text(&change["deposed"]))
+            });
         }
         for resource in done["state"]["resources"].as_array_mut().into_iter().flatten() {
-            sort(&mut resource["instances"], |instance| format!("{}\u{0}{}", text(&instance["index_key"]), text(&instance["deposed"])));
+            sort(&mut resource["instances"], |instance| {
+                format!(
+                    "{}\u{0}{}",
+                    text(&instance["index_key"]),
+                    text(&instance["deposed"])
+                )
+            });
         }
         if let Some(fields) = done.as_object_mut() {
             // Indexing above may have made empty members.
@@ -81,7 +98,10 @@ impl Names {
         for (key, word) in &self.deposed {
             text = text.replace(key.as_str(), word);
         }
-        let Ok(pattern) = Regex::new(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b") else { return text };
+        let Ok(pattern) = Regex::new(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+        else {
+            return text;
+        };
         let uuids = &mut self.uuids;
         pattern
             .replace_all(&text, |found: &regex::Captures<'_>| {
@@ -93,7 +113,9 @@ impl Names {
 }
 
 fn is_empty_phase(value: &Json) -> bool {
-    value.as_object().is_some_and(|fields| fields.values().all(Json::is_null) && !fields.is_empty())
+    value
+        .as_object()
+        .is_some_and(|fields| fields.values().all(Json::is_null) && !fields.is_empty())
 }
 
 fn text(value: &Json) -> String {

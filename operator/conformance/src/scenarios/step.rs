@@ -33,7 +33,11 @@ struct Marks {
 
 impl Bench {
     pub(super) fn new(root: &Path, settings: Settings) -> anyhow::Result<Self> {
-        let bench = Self { work: root.join("work"), world: root.join("world"), settings };
+        let bench = Self {
+            work: root.join("work"),
+            world: root.join("world"),
+            settings,
+        };
         std::fs::create_dir(&bench.work)?;
         std::fs::create_dir(&bench.world)?;
         Ok(bench)
@@ -64,8 +68,9 @@ impl Bench {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
             return self.finish(out);
         }
-        let (store, recovered) =
-            FileStore::open(&self.work, "OperationTypePlan").await.map_err(|diags| anyhow::anyhow!("{diags}"))?;
+        let (store, recovered) = FileStore::open(&self.work, "OperationTypePlan")
+            .await
+            .map_err(|diags| anyhow::anyhow!("{diags}"))?;
         let mut sources = Sources::new();
         let (inputs, faults) = self.inputs(step, &mut sources)?;
         if faults.has_errors() {
@@ -79,8 +84,14 @@ impl Bench {
             options: Options {
                 mode,
                 refresh: options["refresh"] != false,
-                replace: strings(&options["replace"]).iter().map(|text| text.parse()).collect::<Result<_, _>>()?,
-                parallelism: options["parallelism"].as_u64().and_then(|n| usize::try_from(n).ok()).unwrap_or(10),
+                replace: strings(&options["replace"])
+                    .iter()
+                    .map(|text| text.parse())
+                    .collect::<Result<_, _>>()?,
+                parallelism: options["parallelism"]
+                    .as_u64()
+                    .and_then(|n| usize::try_from(n).ok())
+                    .unwrap_or(10),
                 workspace: "default".to_owned(),
             },
             state: recovered.state,
@@ -90,7 +101,9 @@ impl Bench {
         let outcome = plan(&self.settings, request, &Unwatched).await;
         let failed = outcome.diags.has_errors();
         out["plan"] = self.phase(u8::from(failed), &outcome.diags, &outcome.sources, &marks)?;
-        let Some((planned, bytes)) = outcome.plan else { return self.finish(out) };
+        let Some((planned, bytes)) = outcome.plan else {
+            return self.finish(out);
+        };
         self.add_plan(&mut out["plan"], &planned, &outcome.schemas);
         if failed || action == "plan" || options["plan_only"] == true {
             return self.finish(out);
@@ -158,12 +171,22 @@ impl Bench {
         for (name, value) in step["env"].as_object().into_iter().flatten() {
             if let Some(variable) = name.strip_prefix("TF_VAR_") {
                 let value = InputValue::Text(text_of(value).into());
-                inputs.insert(variable.into(), Input { value, origin: Origin::Shared });
+                inputs.insert(
+                    variable.into(),
+                    Input {
+                        value,
+                        origin: Origin::Shared,
+                    },
+                );
             }
         }
         let mut names = vec!["terraform.tfvars".to_owned()];
         let mut automatic: Vec<String> = std::fs::read_dir(&self.work)?
-            .filter_map(|entry| entry.ok().map(|entry| entry.file_name().to_string_lossy().into_owned()))
+            .filter_map(|entry| {
+                entry
+                    .ok()
+                    .map(|entry| entry.file_name().to_string_lossy().into_owned())
+            })
             .filter(|name| name.ends_with(".auto.tfvars"))
             .collect();
         automatic.sort();
@@ -178,7 +201,13 @@ impl Bench {
         }
         for (name, value) in step["vars"].as_object().into_iter().flatten() {
             let value = InputValue::Text(text_of(value).into());
-            inputs.insert(name.as_str().into(), Input { value, origin: Origin::Direct });
+            inputs.insert(
+                name.as_str().into(),
+                Input {
+                    value,
+                    origin: Origin::Direct,
+                },
+            );
         }
         Ok((inputs, diags))
     }
@@ -192,7 +221,10 @@ impl Bench {
     }
 
     fn marks(&self) -> Marks {
-        Marks { ops: world::length(&self.world.join("ops.jsonl")), log: world::length(&self.world.join("exec.log")) }
+        Marks {
+            ops: world::length(&self.world.join("ops.jsonl")),
+            log: world::length(&self.world.join("exec.log")),
+        }
     }
 
     /// What every phase has: exit, diagnostics, calls, lines written by provisioners.
@@ -240,5 +272,10 @@ fn text_of(value: &Json) -> String {
 }
 
 fn strings(list: &Json) -> Vec<String> {
-    list.as_array().into_iter().flatten().filter_map(Json::as_str).map(str::to_owned).collect()
+    list.as_array()
+        .into_iter()
+        .flatten()
+        .filter_map(Json::as_str)
+        .map(str::to_owned)
+        .collect()
 }

@@ -7,10 +7,16 @@ use serde_json::{Map, Value as Json, json};
 
 /// Makes one edit of a scenario.
 pub(super) fn edit(world: &Path, edit: &Json) -> anyhow::Result<()> {
-    let (kind, what) = edit.as_object().and_then(|edit| edit.iter().next()).context("an empty edit of the world")?;
+    let (kind, what) = edit
+        .as_object()
+        .and_then(|edit| edit.iter().next())
+        .context("an empty edit of the world")?;
     let path = || {
         let id = what["id"].as_str().unwrap_or_default().replace('/', "~");
-        world.join("objects").join(what["type"].as_str().unwrap_or_default()).join(format!("{id}.json"))
+        world
+            .join("objects")
+            .join(what["type"].as_str().unwrap_or_default())
+            .join(format!("{id}.json"))
     };
     match kind.as_str() {
         "faults" => std::fs::write(world.join("faults.json"), what.to_string())?,
@@ -60,7 +66,9 @@ pub(super) fn objects(world: &Path) -> anyhow::Result<Vec<Json>> {
 
 /// How long a file is now.
 pub(super) fn length(path: &Path) -> usize {
-    std::fs::metadata(path).map_or(0, |metadata| usize::try_from(metadata.len()).unwrap_or(usize::MAX))
+    std::fs::metadata(path).map_or(0, |metadata| {
+        usize::try_from(metadata.len()).unwrap_or(usize::MAX)
+    })
 }
 
 /// The lines added to a file since it was `from` long.
@@ -94,7 +102,10 @@ pub(super) fn calls(lines: &[String]) -> anyhow::Result<Vec<Call>> {
         if entry["event"] == "start" {
             let fields = entry.as_object().cloned().unwrap_or_default();
             started.push((entry["call"].clone(), fields, seq, None));
-        } else if let Some(call) = started.iter_mut().find(|call| call.0 == entry["call"] && call.3.is_none()) {
+        } else if let Some(call) = started
+            .iter_mut()
+            .find(|call| call.0 == entry["call"] && call.3.is_none())
+        {
             call.3 = Some(seq);
             call.1.insert("result".to_owned(), entry["result"].clone());
             for name in ["id", "key"] {
@@ -104,7 +115,10 @@ pub(super) fn calls(lines: &[String]) -> anyhow::Result<Vec<Call>> {
             }
         }
     }
-    Ok(started.into_iter().map(|(_, fields, start, end)| describe(&fields, (start, end))).collect())
+    Ok(started
+        .into_iter()
+        .map(|(_, fields, start, end)| describe(&fields, (start, end)))
+        .collect())
 }
 
 fn describe(fields: &Map<String, Json>, span: (u64, Option<u64>)) -> Call {
@@ -116,14 +130,28 @@ fn describe(fields: &Map<String, Json>, span: (u64, Option<u64>)) -> Call {
     }
     if op == "configure" {
         let region = text("region");
-        parts[1] = if region.is_empty() { text("provider").to_owned() } else { format!("{}/{region}", text("provider")) };
+        parts[1] = if region.is_empty() {
+            text("provider").to_owned()
+        } else {
+            format!("{}/{region}", text("provider"))
+        };
     }
-    let label = parts.iter().filter(|part| !part.is_empty()).cloned().collect::<Vec<_>>().join(" ");
-    let mut entry = json!({ "call": label, "result": fields.get("result").cloned().unwrap_or_else(|| "none".into()) });
+    let label = parts
+        .iter()
+        .filter(|part| !part.is_empty())
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(" ");
+    let mut entry =
+        json!({ "call": label, "result": fields.get("result").cloned().unwrap_or_else(|| "none".into()) });
     if !text("region").is_empty() {
         entry["region"] = text("region").into();
     }
-    let mut detail = fields.get("detail").and_then(Json::as_object).cloned().unwrap_or_default();
+    let mut detail = fields
+        .get("detail")
+        .and_then(Json::as_object)
+        .cloned()
+        .unwrap_or_default();
     detail.retain(|_, value| !value.is_null() && *value != "");
     if op == "configure" {
         detail.remove("region");
@@ -131,5 +159,10 @@ fn describe(fields: &Map<String, Json>, span: (u64, Option<u64>)) -> Call {
     if !detail.is_empty() {
         entry["detail"] = Json::Object(detail);
     }
-    Call { op, label, span, entry }
+    Call {
+        op,
+        label,
+        span,
+        entry,
+    }
 }

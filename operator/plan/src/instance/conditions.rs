@@ -56,7 +56,13 @@ pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str)
             _ => CheckStatus::Pass,
         };
     }
-    (Check { status: worst, problems }, diags)
+    (
+        Check {
+            status: worst,
+            problems,
+        },
+        diags,
+    )
 }
 
 fn check_one(

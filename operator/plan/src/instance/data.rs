@@ -77,7 +77,10 @@ impl Instance<'_> {
                 planned_data_resource(&self.schema.block, &plain).mark_paths(&marks),
             );
             let change = self.put_off(value.clone(), reason);
-            let check = self.has_conditions().then(|| Check { status: CheckStatus::Unknown, problems: Vec::new() });
+            let check = self.has_conditions().then(|| Check {
+                status: CheckStatus::Unknown,
+                problems: Vec::new(),
+            });
             return Ok(DataOutcome {
                 read: None,
                 change: Some(change),

@@ -26,7 +26,10 @@ pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
             .to_owned();
         let mut instance = json!({ "address": object, "status": status.as_str() });
         if !problems.is_empty() {
-            instance["problems"] = problems.iter().map(|message| json!({ "message": message })).collect();
+            instance["problems"] = problems
+                .iter()
+                .map(|message| json!({ "message": message }))
+                .collect();
         }
         let (_, instances) = by_declaration
             .entry(display)
