@@ -1,7 +1,7 @@
 //! Character encodings by their IANA names, for `textencodebase64` and `textdecodebase64`.
 //!
-//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`. HZ and one rare
-//! EBCDIC page are not supported. Nothing is ever replaced: a text that does not fit is refused.
+//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`. HZ is not
+//! supported. Nothing is ever replaced: a text that does not fit is refused.
 
 /// An encoding.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ impl Charset {
         use encoding_rs as web;
         Some(match name.to_ascii_lowercase().as_str() {
             "utf-8" | "csutf8" => Charset::Utf8,
-            "us-ascii" | "ascii" | "iso646-us" | "iso-ir-6" | "ansi_x3.4-1968" | "ansi_x3.4-1986"
+            "us-ascii" | "iso646-us" | "iso-ir-6" | "ansi_x3.4-1968" | "ansi_x3.4-1986"
             | "iso_646.irv:1991" | "us" | "ibm367" | "cp367" | "csascii" => Charset::Ascii,
             "utf-16" | "csutf16" => Charset::Utf16(Order::Marked),
             "utf-16be" | "csutf16be" => Charset::Utf16(Order::Big),
@@ -107,6 +107,7 @@ impl Charset {
             "ibm865" | "cp865" | "865" | "csibm865" => Charset::Upper(CP865),
             "ibm037" | "cp037" | "ebcdic-cp-us" | "ebcdic-cp-ca" | "ebcdic-cp-wt" | "ebcdic-cp-nl"
             | "csibm037" => Charset::Whole(CP037),
+            "ibm1047" | "ibm-1047" | "csibm1047" => Charset::Whole(CP1047),
             "ibm01140" | "ccsid01140" | "cp01140" | "ebcdic-us-37+euro" | "csibm01140" => {
                 Charset::Whole(CP1140)
             }
@@ -134,7 +135,7 @@ impl Charset {
             }
             Charset::Web(encoding) => {
                 let (bytes, _, failed) = encoding.encode(text);
-                (!failed).then(|| bytes.into_owned())
+                (!failed && text.chars().all(|c| web_has(encoding, c))).then(|| bytes.into_owned())
             }
         }
     }
@@ -156,8 +157,24 @@ impl Charset {
             Charset::Utf16(order) => decode_utf16(bytes, order),
             Charset::Web(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(bytes)
+                .filter(|text| text.chars().all(|c| web_has(encoding, c)))
                 .map(|text| text.into_owned()),
         }
+    }
+}
+
+/// The web gives a meaning to bytes that have none: control characters, private use, look-alikes in Japanese sets.
+fn web_has(encoding: &'static encoding_rs::Encoding, c: char) -> bool {
+    match c {
+        '\u{80}'..='\u{9f}' => !encoding.is_single_byte(),
+        '\u{e000}'..='\u{f8ff}' => encoding.is_single_byte(),
+        '¥' | '‾' | '\u{2212}' => ![
+            encoding_rs::SHIFT_JIS,
+            encoding_rs::EUC_JP,
+            encoding_rs::ISO_2022_JP,
+        ]
+        .contains(&encoding),
+        _ => true,
     }
 }
 
@@ -266,6 +283,11 @@ const CP1140: &str = "\
     \u{20}\u{a0}âäàáãåçñ¢.<(+|&éêëèíîïìß!$*);¬-/ÂÄÀÁÃÅÇÑ¦,%_>?øÉÊËÈÍÎÏÌ`:#@'=\"\
     Øabcdefghi«»ðýþ±°jklmnopqrªºæ¸Æ€µ~stuvwxyz¡¿ÐÝÞ®^£¥·©§¶¼½¾[]¯¨´×\
     {ABCDEFGHI\u{ad}ôöòóõ}JKLMNOPQR¹ûüùúÿ\\÷STUVWXYZ²ÔÖÒÓÕ0123456789³ÛÜÙÚ\u{9f}";
+const CP1047: &str = "\
+    \u{0}\u{1}\u{2}\u{3}\u{9c}\u{9}\u{86}\u{7f}\u{97}\u{8d}\u{8e}\u{b}\u{c}\u{d}\u{e}\u{f}\u{10}\u{11}\u{12}\u{13}\u{9d}\u{85}\u{8}\u{87}\u{18}\u{19}\u{92}\u{8f}\u{1c}\u{1d}\u{1e}\u{1f}\u{80}\u{81}\u{82}\u{83}\u{84}\u{a}\u{17}\u{1b}\u{88}\u{89}\u{8a}\u{8b}\u{8c}\u{5}\u{6}\u{7}\u{90}\u{91}\u{16}\u{93}\u{94}\u{95}\u{96}\u{4}\u{98}\u{99}\u{9a}\u{9b}\u{14}\u{15}\u{9e}\u{1a}\
+    \u{20}\u{a0}âäàáãåçñ¢.<(+|&éêëèíîïìß!$*);^-/ÂÄÀÁÃÅÇÑ¦,%_>?øÉÊËÈÍÎÏÌ`:#@'=\"\
+    Øabcdefghi«»ðýþ±°jklmnopqrªºæ¸Æ¤µ~stuvwxyz¡¿Ð[Þ®¬£¥·©§¶¼½¾Ý¨¯]´×\
+    {ABCDEFGHI\u{ad}ôöòóõ}JKLMNOPQR¹ûüùúÿ\\÷STUVWXYZ²ÔÖÒÓÕ0123456789³ÛÜÙÚ\u{9f}";
 
 #[cfg(test)]
 mod tests {
@@ -296,7 +318,9 @@ mod tests {
     #[test]
     fn nothing_is_replaced() {
         let find = |name: &str| Charset::find(name).expect(name);
-        assert_eq!(find("ascii").encode("é"), None);
+        assert_eq!(find("us-ascii").encode("é"), None);
+        assert_eq!(find("windows-1252").decode(b"\x81"), None);
+        assert_eq!(find("iso-8859-15").decode(b"\x82"), None);
         assert_eq!(find("latin1").encode("€"), None);
         assert_eq!(find("iso-8859-9").encode("Ð"), None);
         assert_eq!(find("big5").encode("é"), None);
