@@ -14,10 +14,11 @@ use ashlar_value::{
 
 use crate::{
     Scope,
-    body::{self, Content, Item, nested_schema}, shape::missing_place,
+    body::{self, Content, Item, nested_schema},
     dynamic::Spec,
     evaluate::{Binding, Eval, Frame, Functions, Root, resolve},
     finder,
+    shape::missing_place,
 };
 
 /// Evaluates a body to an object of the schema's type. With errors the value is unknown where it is at fault.
@@ -27,7 +28,11 @@ pub fn decode_block(body: &Body, schema: &schema::Block, scope: &dyn Scope) -> (
         return (Value::unknown(schema.ty()), diags);
     };
     let eval = Eval::new(Root::Module { scope, found }, Functions::All);
-    let value = Decoder { eval: Some(eval) }.body(&Source::whole(body), schema, &mut diags);
+    let decoder = Decoder { eval: Some(eval) };
+    let value = decoder.body(&Source::whole(body), schema, &mut diags);
+    if let (Some(eval), Some(span)) = (&decoder.eval, body.span) {
+        eval.close(span, &mut diags);
+    }
     (value, diags)
 }
 

@@ -54,9 +54,16 @@ pub(crate) fn sort<'b>(
         if schema.attributes.contains_key(&name.name) {
             attributes.insert(name.name.clone(), attribute);
         } else {
-            let unset = schema.attributes.keys().filter(|known| body.attribute(known).is_none());
+            let unset = schema
+                .attributes
+                .keys()
+                .filter(|known| body.attribute(known).is_none());
             let is_block = schema.blocks.contains_key(&name.name);
-            diags.push(shape::unsupported_argument(name, unset.map(|known| &**known), is_block));
+            diags.push(shape::unsupported_argument(
+                name,
+                unset.map(|known| &**known),
+                is_block,
+            ));
         }
     }
     for (name, attribute) in &schema.attributes {

@@ -6,12 +6,7 @@ use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Block, Expr};
 use ashlar_value::{Mark, Type, Value, convert};
 
-use crate::{
-    Scope,
-    body, shape::missing_place,
-    evaluate, finder,
-    variable::arguments,
-};
+use crate::{Scope, body, evaluate, finder, shape::missing_place, variable::arguments};
 
 /// A condition with what to say when it does not hold.
 #[derive(Clone, Debug)]

@@ -14,9 +14,10 @@ use ashlar_value::{
 
 use crate::{
     CheckRule, Defaults, Reference, Scope, Subject,
-    body::{self, Item}, shape::missing_place,
+    body::{self, Item},
     constraint::type_constraint,
     evaluate_constant, finder,
+    shape::missing_place,
 };
 
 /// Names of variables that would clash with arguments of a `module` block.
