@@ -20,7 +20,8 @@ fn check_update(before: &str, after: &str, expected: Expect) {
         &schemas(),
         Style::Plain,
     );
-    let start = text.find("  ~ resource").unwrap();
+    // From the first letter on, so that the expectation keeps the indent of the other lines.
+    let start = text.find("resource \"").unwrap();
     let end = text.find("\nPlan:").unwrap();
     expected.assert_eq(&text[start..end]);
 }
@@ -248,7 +249,7 @@ fn an_update_shows_what_changes_and_counts_the_rest() {
         r#"{"id": "pot-1", "size": 1, "fired": true, "labels": {"a": "1", "b": "2", "c": "3"}, "marks": ["x", "y", "z"]}"#,
         r#"{"id": "pot-1", "size": 2, "fired": true, "labels": {"a": "1", "b": "?", "d": "4"}, "marks": ["w", "y", "z"], "note": "n"}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                     id     = "pot-1"
                   ~ labels = {
                       ~ "b" = "2" -> (known after apply)
@@ -275,7 +276,7 @@ fn lists_show_the_neighbours_of_what_changes() {
         r#"{"parts": ["a", "b", "c", "d", "e", "f"], "any": {"value": [1, {"a": 1, "b": null}], "type": ["tuple", ["number", ["object", {"a": "number", "b": "bool"}]]]}}"#,
         r#"{"parts": ["a", "b", "c", "x", "d", "e", "f"], "any": {"value": "now text", "type": "string"}}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   ~ any    = [
                       - 1,
                       - {
@@ -302,7 +303,7 @@ fn text_of_several_lines_is_compared_by_line() {
         r#"{"note": "one\ntwo\nthree\n"}"#,
         r#"{"note": "one\n2\nthree\nEOT\n"}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   ~ note   = <<-EOT_
                         one
                       - two
@@ -318,7 +319,7 @@ fn text_of_several_lines_is_compared_by_line() {
         r#"{"note": "one\ntwo"}"#,
         r#"{"note": "one\ntwo\n"}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   ~ note   = <<-EOT
                         one
                         two
@@ -336,7 +337,7 @@ fn text_that_holds_json_is_compared_as_json() {
         r#"{"note": "{\"a\":1,\"b\":[1,2,3],\"c\":null}"}"#,
         r#"{"note": "{\"a\":1,\"b\":[1,3],\"d\":\"x\"}"}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   ~ note   = jsonencode(
                       ~ {
                           ~ b = [
@@ -357,7 +358,7 @@ fn text_that_holds_json_is_compared_as_json() {
         r#"{"note": "{\"a\":1}"}"#,
         r#"{"note": "{ \"a\": 1 }"}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   ~ note   = jsonencode( # whitespace changes
                         {
                             a = 1
@@ -377,7 +378,7 @@ fn blocks_and_nested_attributes_are_compared_one_by_one() {
         r#"{"rule": [{"port": 80, "via": "tcp"}, {"port": 82, "via": "?"}, {"port": 9}], "seal": [{"port": 1}, {"port": 3}],
             "zone": {"y": {"port": 2}}, "clays": [{"depth": 1, "quarry": "s"}]}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   ~ clays  = [
                       ~ {
                           ~ quarry = "n" -> "s"
@@ -427,7 +428,9 @@ fn what_becomes_unknown_shows_what_it_was() {
         parts.insert(name.into(), unknown);
     }
     update.after = Value::object_of(parts);
-    check(&plan(vec![update]), expect![[r#"
+    check(
+        &plan(vec![update]),
+        expect![[r#"
 
         Resource actions of this plan are indicated with these symbols:
           ~ update in-place
@@ -459,7 +462,8 @@ fn what_becomes_unknown_shows_what_it_was() {
             }
 
         Plan: 0 to add, 1 to change, 0 to destroy.
-    "#]]);
+    "#]],
+    );
 }
 
 #[test]
@@ -516,7 +520,7 @@ fn what_providers_say_steers_no_terminal() {
         "{}",
         r#"{"note": "a\u001b[2Jb\nc", "labels": {"\u001b]0;x": "\u202e"}, "name": "${x}\""}"#,
         expect![[r#"
-              ~ resource "kiln_pot" "a" {
+            resource "kiln_pot" "a" {
                   + labels = {
                       + "\x1b]0;x" = "\u202e"
                     }
