@@ -1,7 +1,7 @@
 //! Character encodings by their IANA names, for `textencodebase64` and `textdecodebase64`.
 //!
-//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`. HZ is not
-//! supported. Nothing is ever replaced: a text that does not fit is refused.
+//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`.
+//! Nothing is ever replaced: a text that does not fit is refused.
 
 /// An encoding.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub(super) enum Charset {
     Utf16(Order),
     /// ASCII, and these characters for the bytes from 128 on.
     Upper(&'static str),
+    /// Seven-bit GB 2312: `~{` and `~}` around its characters.
+    Hz,
     /// These characters for all bytes.
     Whole(&'static str),
     Web(&'static encoding_rs::Encoding),
@@ -93,6 +95,7 @@ impl Charset {
             "euc-kr" | "cseuckr" => Charset::Web(web::EUC_KR),
             "gb18030" | "csgb18030" => Charset::Web(web::GB18030),
             "gbk" | "cp936" | "ms936" | "windows-936" | "csgbk" => Charset::Web(web::GBK),
+            "hz-gb-2312" => Charset::Hz,
             "big5" | "csbig5" => Charset::Web(web::BIG5),
             "ibm437" | "cp437" | "437" | "cspc8codepage437" => Charset::Upper(CP437),
             "ibm850" | "cp850" | "850" | "cspc850multilingual" => Charset::Upper(CP850),
@@ -124,6 +127,7 @@ impl Charset {
             Charset::Latin5 => text.chars().map(to_latin5).collect(),
             Charset::Upper(upper) => text.chars().map(|c| to_upper_half(c, upper)).collect(),
             Charset::Whole(all) => text.chars().map(|c| place(c, all)).collect(),
+            Charset::Hz => encode_hz(text),
             Charset::Utf16(order) => {
                 let mark = (order == Order::Marked).then_some(0xfeff);
                 let units = mark.into_iter().chain(text.encode_utf16());
@@ -149,6 +153,7 @@ impl Charset {
                 .then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin5 => Some(bytes.iter().map(|byte| from_latin5(*byte)).collect()),
+            Charset::Hz => decode_hz(bytes),
             Charset::Whole(all) => bytes
                 .iter()
                 .map(|byte| all.chars().nth(usize::from(*byte)))
@@ -175,6 +180,63 @@ fn web_has(encoding: &'static encoding_rs::Encoding, c: char) -> bool {
         ]
         .contains(&encoding),
         _ => true,
+    }
+}
+
+fn encode_hz(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut inside = false;
+    for c in text.chars() {
+        if inside == c.is_ascii() {
+            out.extend(if inside { b"~}" } else { b"~{" });
+            inside = !inside;
+        }
+        match c {
+            '~' => out.extend(b"~~"),
+            // GBK has a byte of its own for it.
+            '€' => out.extend([0x22, 0x63]),
+            _ if c.is_ascii() => out.push(u8::try_from(u32::from(c)).ok()?),
+            _ => match *encoding_rs::GBK.encode(c.encode_utf8(&mut [0; 4])).0 {
+                [first @ 0xa1..=0xf7, second @ 0xa1..=0xfe] => out.extend([first & 0x7f, second & 0x7f]),
+                _ => return None,
+            },
+        }
+    }
+    Some(out)
+}
+
+fn decode_hz(bytes: &[u8]) -> Option<String> {
+    let mut out = String::new();
+    let mut inside = false;
+    let mut rest = bytes;
+    loop {
+        rest = match *rest {
+            [] => return Some(out),
+            [b'~', b'{', ref after @ ..] => {
+                inside = true;
+                after
+            }
+            [b'~', b'}', ref after @ ..] => {
+                inside = false;
+                after
+            }
+            [b'~', b'~', ref after @ ..] => {
+                out.push('~');
+                after
+            }
+            // A line break after a tilde joins lines.
+            [b'~', b'\n', ref after @ ..] => after,
+            [first @ 0x21..=0x77, second @ 0x21..=0x7e, ref after @ ..] if inside => {
+                let pair = [first | 0x80, second | 0x80];
+                out.push_str(&encoding_rs::GBK.decode_without_bom_handling_and_without_replacement(&pair)?);
+                after
+            }
+            [only, ref after @ ..] if !inside && only != b'~' && only.is_ascii() => {
+                out.push(only.into());
+                after
+            }
+            _ => return None,
+        };
     }
 }
 
@@ -304,6 +366,7 @@ mod tests {
         check("latin1", "é", b"\xe9");
         check("ISO-8859-9", "Ğé", b"\xd0\xe9");
         check("cp437", "é░", b"\x82\xb0");
+        check("HZ-GB-2312", "a中文~b", b"a~{VPND~}~~b");
         check("IBM037", "a1", b"\x81\xf1");
         check("cp850", "ð ", b"\xd0 ");
         check("windows-1252", "€", b"\x80");
