@@ -14,30 +14,34 @@ struct Checked {
     object: Map<String, Json>,
 }
 
+/// What one declaration's objects came to.
+#[derive(Default)]
+struct Results {
+    declared: Map<String, Json>,
+    statuses: Vec<CheckStatus>,
+    instances: Vec<Json>,
+}
+
 /// The `checks` of a plan.
 pub(super) fn of_plan(checks: &BTreeMap<String, CheckStatus>) -> Json {
-    let mut by_declaration: BTreeMap<String, (Map<String, Json>, Vec<(CheckStatus, Json)>)> = BTreeMap::new();
+    let mut by_declaration: BTreeMap<String, Results> = BTreeMap::new();
     for (address, status) in checks {
         let Checked { declared, object } = addresses(address);
         let display = declared
             .get("to_display")
             .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned();
-        let instance = json!({ "address": object, "status": status.as_str() });
-        let (_, instances) = by_declaration
-            .entry(display)
-            .or_insert_with(|| (declared, Vec::new()));
-        instances.push((*status, instance));
+            .unwrap_or_default();
+        let results = by_declaration.entry(display.to_owned()).or_default();
+        results.declared = declared;
+        results.statuses.push(*status);
+        results
+            .instances
+            .push(json!({ "address": object, "status": status.as_str() }));
     }
-    let each = by_declaration.into_values().map(|(declared, instances)| {
-        let worst = instances
-            .iter()
-            .map(|(status, _)| *status)
-            .max_by_key(|status| badness(*status));
+    let each = by_declaration.into_values().map(|results| {
+        let worst = results.statuses.into_iter().max_by_key(|status| badness(*status));
         let status = worst.unwrap_or(CheckStatus::Unknown).as_str();
-        let instances: Vec<Json> = instances.into_iter().map(|(_, instance)| instance).collect();
-        json!({ "address": declared, "status": status, "instances": instances })
+        json!({ "address": results.declared, "status": status, "instances": results.instances })
     });
     each.collect()
 }
