@@ -1,3 +1,5 @@
+//! The JSON forms of plans and states, and the redacted one.
+
 use ashlar_state::{OutputState, State};
 use ashlar_value::{Marks, Path, Type, Value, json};
 use expect_test::{Expect, expect};
