@@ -28,7 +28,11 @@ pub fn decode_block(body: &Body, schema: &schema::Block, scope: &dyn Scope) -> (
         return (Value::unknown(schema.ty()), diags);
     };
     let eval = Eval::new(Root::Module { scope, found }, Functions::All);
-    let value = Decoder { eval: Some(eval) }.body(&Source::whole(body), schema, &mut diags);
+    let decoder = Decoder { eval: Some(eval) };
+    let value = decoder.body(&Source::whole(body), schema, &mut diags);
+    if let (Some(eval), Some(span)) = (&decoder.eval, body.span) {
+        eval.close(span, &mut diags);
+    }
     (value, diags)
 }
 

@@ -3,9 +3,14 @@
 //! Each form has a file of its own; here are the entry points, the local names and the dispatch. Recursion is bounded by
 //! [`MAX_DEPTH`], so no expression can overflow the stack.
 
-use std::{cell::Cell, collections::HashMap, sync::Arc};
+use std::{
+    cell::Cell,
+    collections::{BTreeMap, HashMap},
+    rc::Rc,
+    sync::Arc,
+};
 
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Span};
 use ashlar_funcs::{Caps, NoCaps};
 use ashlar_syntax::{Expr, ExprKind, Step, Traversal};
 use ashlar_value::{Type, Value, convert};
@@ -14,6 +19,10 @@ use crate::{Reference, Scope, access, finder};
 
 /// How deep expressions may be nested; chains of one binary operator do not count.
 pub(crate) const MAX_DEPTH: u32 = 400;
+
+/// How many nodes one evaluation may visit, loops counted by their turns. Far beyond what configurations need; without
+/// it a line of nested loops could take all time and memory.
+const MAX_STEPS: u32 = if cfg!(test) { 200_000 } else { 50_000_000 };
 
 /// Evaluates an expression: first all its references, then itself. With errors the value is unknown where it is at
 /// fault, and should not be used for more than checking types.
@@ -48,6 +57,7 @@ pub fn evaluate_with(expr: &Expr, scope: &dyn Scope, locals: &[(Arc<str>, Value)
         binding: Binding::List(locals),
     };
     let value = eval.expr(expr, &frame, &mut diags);
+    eval.close(expr.span, &mut diags);
     (value, diags)
 }
 
@@ -56,18 +66,26 @@ pub fn evaluate_constant(expr: &Expr) -> (Value, Diags) {
     let mut diags = Diags::new();
     let eval = Eval::new(Root::Constant, Functions::None);
     let value = eval.expr(expr, &Frame::EMPTY, &mut diags);
+    eval.close(expr.span, &mut diags);
     (value, diags)
 }
 
-/// Evaluates a template with its own names and no others.
+/// Evaluates a template with its own names and no others, as a part of the evaluation that calls for it.
 pub(crate) fn evaluate_plain(
     expr: &Expr,
-    names: &std::collections::BTreeMap<Arc<str>, Value>,
-    caps: &dyn Caps,
+    names: &BTreeMap<Arc<str>, Value>,
+    caller: &Eval<'_>,
     functions: Functions,
 ) -> (Value, Diags) {
     let mut diags = Diags::new();
-    let eval = Eval::new(Root::Plain { names, caps }, functions);
+    let root = Root::Plain {
+        names,
+        caps: caller.caps(),
+    };
+    let eval = Eval {
+        steps: caller.steps.clone(),
+        ..Eval::new(root, functions)
+    };
     let value = eval.expr(expr, &Frame::EMPTY, &mut diags);
     (value, diags)
 }
@@ -120,7 +138,7 @@ pub(crate) enum Root<'a> {
     Module { scope: &'a dyn Scope, found: Found },
     /// A template: plain names.
     Plain {
-        names: &'a std::collections::BTreeMap<Arc<str>, Value>,
+        names: &'a BTreeMap<Arc<str>, Value>,
         caps: &'a dyn Caps,
     },
     /// Nowhere.
@@ -145,6 +163,8 @@ pub(crate) struct Eval<'a> {
     pub(crate) root: Root<'a>,
     pub(crate) functions: Functions,
     depth: Cell<u32>,
+    /// Nodes visited so far, those of templates rendered on the way included.
+    steps: Rc<Cell<u32>>,
 }
 
 /// Local names, innermost first.
@@ -209,6 +229,16 @@ impl<'a> Eval<'a> {
             root,
             functions,
             depth: Cell::new(0),
+            steps: Rc::default(),
+        }
+    }
+
+    /// Ends an evaluation: one that went on for too long is a fault, whatever became of it inside (`try` must not make a
+    /// value of it).
+    pub(crate) fn close(&self, span: Span, diags: &mut Diags) {
+        if self.steps.get() >= MAX_STEPS {
+            let detail = format!("Evaluating this takes more than {MAX_STEPS} steps. Loop over less.");
+            diags.push(Diag::error("Expression takes too long", detail).at(span));
         }
     }
 
@@ -229,6 +259,11 @@ impl<'a> Eval<'a> {
             diags.push(Diag::error("Expression nested too deeply", detail).at(expr.span));
             return Value::dynamic();
         }
+        let steps = self.steps.get();
+        if steps >= MAX_STEPS {
+            return Value::dynamic();
+        }
+        self.steps.set(steps + 1);
         self.depth.set(depth + 1);
         let value = match &expr.kind {
             ExprKind::Literal(literal) => access::literal(literal),

@@ -270,7 +270,7 @@ impl Eval<'_> {
         let source = text.as_str().map_or("", |text| &**text);
         let template = render::parse(name, source)
             .map_err(|why| call_error(format!("{name} is no valid template: {why}")))?;
-        let value = render::run(&template, &vars, self.caps(), Functions::TemplateFile)?;
+        let value = render::run(&template, &vars, self, Functions::TemplateFile)?;
         Ok(value.with_marks(text_marks.union(vars_marks)))
     }
 
@@ -324,7 +324,7 @@ impl Eval<'_> {
         };
         let template = render::parse("<templatestring argument>", text)
             .map_err(|why| arg_error(0, format!("it is no valid template: {why}")))?;
-        let value = render::run(&template, &vars, self.caps(), Functions::TemplateString)?;
+        let value = render::run(&template, &vars, self, Functions::TemplateString)?;
         let value = convert(&value, &Type::String)
             .map_err(|error| call_error(format!("the template gives no string: {}", error.message)))?;
         Ok(ops::refine_not_null(value).with_marks(template_marks.union(vars_marks)))

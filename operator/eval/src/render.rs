@@ -5,12 +5,12 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::Sources;
-use ashlar_funcs::{Caps, FuncError};
+use ashlar_funcs::FuncError;
 use ashlar_syntax::{Expr, is_identifier, parse_template};
 use ashlar_value::Value;
 
 use crate::{
-    evaluate::{Functions, evaluate_plain},
+    evaluate::{Eval, Functions, evaluate_plain},
     finder,
     forms::{arg_error, call_error},
 };
@@ -36,7 +36,7 @@ pub(crate) fn parse(name: &str, text: &str) -> Result<Template, String> {
 pub(crate) fn run(
     template: &Template,
     vars: &Value,
-    caps: &dyn Caps,
+    caller: &Eval<'_>,
     functions: Functions,
 ) -> Result<Value, FuncError> {
     let Some(entries) = vars.as_entries() else {
@@ -63,7 +63,7 @@ pub(crate) fn run(
             ));
         }
     }
-    let (value, diags) = evaluate_plain(&template.expr, names, caps, functions);
+    let (value, diags) = evaluate_plain(&template.expr, names, caller, functions);
     if let Some(diag) = diags.iter().find(|diag| diag.is_error()) {
         return Err(call_error(told(diag, &template.sources)));
     }

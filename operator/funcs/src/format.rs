@@ -387,10 +387,11 @@ impl Verb {
             sign => sign,
         };
         let padding = self.width.unwrap_or(0).saturating_sub(sign.len() + text.len());
-        let _ = if self.minus {
-            write!(out, "{sign}{text}{:padding$}", "")
-        } else if self.zero && !number.is_infinite() {
+        // Unlike with integers, zeros win over padding on the right.
+        let _ = if self.zero && !number.is_infinite() {
             write!(out, "{sign}{:0<padding$}{text}", "")
+        } else if self.minus {
+            write!(out, "{sign}{text}{:padding$}", "")
         } else {
             write!(out, "{:padding$}{sign}{text}", "")
         };

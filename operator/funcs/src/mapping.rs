@@ -138,18 +138,25 @@ fn lookup_type(args: &Args<'_>) -> Result<Type, FuncError> {
 }
 
 fn lookup(args: &Args<'_>) -> Result<Value, FuncError> {
-    let ty = lookup_type(args)?;
     let (given, key) = (args.get(0), args.get(1));
     let marks = given.marks().union(key.marks());
+    // The type of a large object is not worth building to find one attribute; a map's default must suit in any case.
+    let found = match (given.data(), key.as_str()) {
+        (Data::Object(attrs), Some(key)) => attrs.get(key),
+        (Data::Map(_, entries), Some(key)) if args.len() == 2 => entries.get(key),
+        _ => None,
+    };
+    if let Some(found) = found.filter(|_| args.len() <= 3) {
+        return Ok(found.clone().with_marks(marks));
+    }
+    let ty = lookup_type(args)?;
     let (Some(entries), Some(key)) = (given.as_entries(), key.as_str()) else {
         return Ok(Value::unknown(ty).with_marks(marks));
     };
-    if let Some(found) = entries.get(key) {
-        return Ok(found.clone().with_marks(marks));
-    }
-    match args.rest(2).first() {
-        Some(default) => Ok(convert(default, &ty)?.with_marks(marks)),
-        None => Err(FuncError::call(format!("there is no key {}", args.quote(1, key)))),
+    match (entries.get(key), args.rest(2).first()) {
+        (Some(found), _) => Ok(found.clone().with_marks(marks)),
+        (None, Some(default)) => Ok(convert(default, &ty)?.with_marks(marks)),
+        (None, None) => Err(FuncError::call(format!("there is no key {}", args.quote(1, key)))),
     }
 }
 
@@ -178,13 +185,7 @@ fn merge_type(args: &Args<'_>) -> Result<Type, FuncError> {
                 attrs.extend(entries.keys().map(|key| (key.clone(), Type::clone(element))));
             }
             (Type::Map(_), _) => keys_known = false,
-            _ => {
-                let message = format!(
-                    "the arguments must be maps or objects, not {}",
-                    ty.friendly_name()
-                );
-                return Err(FuncError::call(message));
-            }
+            _ => return Err(not_mergeable(&ty)),
         }
         match &common {
             None => common = Some(ty),
@@ -200,21 +201,41 @@ fn merge_type(args: &Args<'_>) -> Result<Type, FuncError> {
 }
 
 fn merge(args: &Args<'_>) -> Result<Value, FuncError> {
-    let ty = merge_type(args)?;
     let mut merged: BTreeMap<Arc<str>, Value> = BTreeMap::new();
+    let mut marks = Marks::NONE;
+    let mut element: Option<&Type> = None;
+    let (mut one_map_type, mut bare_null) = (true, false);
     for value in args.rest(0) {
-        for (key, value) in value.as_entries().into_iter().flatten() {
-            merged.insert(key.clone(), value.clone());
+        bare_null |= is_dynamic(value);
+        match value.data() {
+            Data::Map(ty, _) => one_map_type &= *element.get_or_insert(ty) == ty,
+            Data::Null(Type::Map(ty)) => one_map_type &= *element.get_or_insert(ty) == &**ty,
+            Data::Object(_) | Data::Null(Type::Object(_) | Type::Dynamic) => one_map_type = false,
+            // As in Terraform, after a bare null nothing is checked, and what is empty gives nothing.
+            Data::Null(_) | Data::Tuple(_) | Data::List(..) | Data::Set(..)
+                if bare_null && value.as_items().is_none_or(<[Value]>::is_empty) =>
+            {
+                one_map_type = false;
+            }
+            _ => return Err(not_mergeable(&value.ty())),
+        }
+        if let Some(entries) = value.as_entries() {
+            marks = marks.union(value.marks());
+            merged.extend(entries.iter().map(|(key, value)| (key.clone(), value.clone())));
         }
     }
-    // The marks of a null argument are lost, as in cty.
-    let marks = args.rest(0).iter().filter(|value| !value.is_null());
-    let marks = marks.fold(Marks::NONE, |marks, value| marks.union(value.marks()));
-    Ok(match ty {
-        Type::Map(element) => Value::map_of(Type::clone(&element), merged),
-        _ => Value::object_of(merged),
+    Ok(match element.filter(|_| one_map_type) {
+        Some(element) => Value::map_of(element.clone(), merged),
+        None => Value::object_of(merged),
     }
     .with_marks(marks))
+}
+
+fn not_mergeable(ty: &Type) -> FuncError {
+    FuncError::call(format!(
+        "the arguments must be maps or objects, not {}",
+        ty.friendly_name()
+    ))
 }
 
 fn transpose(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -282,20 +303,21 @@ fn zipmap_type(args: &Args<'_>) -> Result<Type, FuncError> {
 fn zipmap(args: &Args<'_>) -> Result<Value, FuncError> {
     let (keys, values) = (args.get(0), args.get(1));
     let mut marks = args.shallow_marks(0);
-    let ty = zipmap_type(args)?;
-    let (Some(key_items), Some(value_items), true) =
-        (keys.as_items(), values.as_items(), keys.is_wholly_known())
-    else {
-        return Ok(Value::unknown(ty).with_marks(marks));
+    let value_items = match values.data() {
+        Data::List(_, items) | Data::Tuple(items) => items,
+        _ => return Err(FuncError::call("the values must be a list or tuple")),
+    };
+    let Some(key_items) = keys.as_items().filter(|_| keys.is_wholly_known()) else {
+        return Ok(Value::unknown(zipmap_type(args)?).with_marks(marks));
     };
     same_length(key_items.len(), value_items.len())?;
     let mut zipped = BTreeMap::new();
-    for (index, (key, value)) in key_items.iter().zip(value_items).enumerate() {
+    for (index, (key, value)) in key_items.iter().zip(value_items.iter()).enumerate() {
         marks = marks.union(key.marks());
         zipped.insert(key_text(index, key)?.clone(), value.clone());
     }
-    Ok(match ty {
-        Type::Map(element) => Value::map_of(Type::clone(&element), zipped),
+    Ok(match values.data() {
+        Data::List(element, _) => Value::map_of(element.clone(), zipped),
         _ => Value::object_of(zipped),
     }
     .with_marks(marks))

@@ -115,11 +115,8 @@ fn concat_type(args: &Args<'_>) -> Result<Type, FuncError> {
     let Some(first) = values.first() else {
         return Err(FuncError::call("at least one argument is required"));
     };
-    if is_list(first) && values.iter().all(is_list) {
-        let types: Vec<Type> = values.iter().map(Value::ty).collect();
-        if let Some(common) = unify(&types) {
-            return Ok(common);
-        }
+    if let Some(common) = common_list(first, values) {
+        return Ok(common);
     }
     let mut types = Vec::new();
     for (index, value) in values.iter().enumerate() {
@@ -129,16 +126,19 @@ fn concat_type(args: &Args<'_>) -> Result<Type, FuncError> {
                 types.extend(items.iter().map(|_| Type::clone(&element)));
             }
             (Type::List(_), _) => return Ok(Type::Dynamic),
-            (other, _) => {
-                let message = format!(
-                    "all arguments must be lists or tuples, not {}",
-                    other.friendly_name()
-                );
-                return Err(FuncError::argument(index, message));
-            }
+            (other, _) => return Err(not_joinable(index, &other)),
         }
     }
     Ok(Type::tuple(types))
+}
+
+/// The one list type all arguments can be converted to, if all are lists.
+fn common_list(first: &Value, values: &[Value]) -> Option<Type> {
+    if !is_list(first) || !values.iter().all(is_list) {
+        return None;
+    }
+    let types: Vec<Type> = values.iter().map(Value::ty).collect();
+    unify(&types)
 }
 
 fn is_list(value: &Value) -> bool {
@@ -149,27 +149,37 @@ fn is_list(value: &Value) -> bool {
 }
 
 fn concat(args: &Args<'_>) -> Result<Value, FuncError> {
+    let values = args.rest(0);
     let marks = args.shallow_marks(0);
-    let joined = match concat_type(args)? {
-        Type::List(element) => {
-            let ty = Type::List(element.clone());
-            let mut joined = Vec::new();
-            for (index, value) in args.rest(0).iter().enumerate() {
-                let value = convert(value, &ty).map_err(|error| FuncError::from(error).at(index))?;
-                joined.extend(value.as_items().unwrap_or_default().iter().cloned());
-            }
-            Value::list(Type::clone(&element), joined)
-        }
-        _ => Value::tuple(
-            args.rest(0)
-                .iter()
-                .filter_map(Value::as_items)
-                .flatten()
-                .cloned()
-                .collect(),
-        ),
+    let Some(first) = values.first() else {
+        return Err(FuncError::call("at least one argument is required"));
     };
-    Ok(joined.with_marks(marks))
+    let mut joined = Vec::new();
+    if let Some(Type::List(element)) = common_list(first, values) {
+        let ty = Type::List(element.clone());
+        for (index, value) in values.iter().enumerate() {
+            let value = convert(value, &ty).map_err(|error| FuncError::from(error).at(index))?;
+            joined.extend(value.as_items().unwrap_or_default().iter().cloned());
+        }
+        return Ok(Value::list(Type::clone(&element), joined).with_marks(marks));
+    }
+    for (index, value) in values.iter().enumerate() {
+        match value.data() {
+            Data::List(_, items) | Data::Tuple(items) => joined.extend(items.iter().cloned()),
+            _ => return Err(not_joinable(index, &value.ty())),
+        }
+    }
+    Ok(Value::tuple(joined).with_marks(marks))
+}
+
+fn not_joinable(index: usize, ty: &Type) -> FuncError {
+    FuncError::argument(
+        index,
+        format!(
+            "all arguments must be lists or tuples, not {}",
+            ty.friendly_name()
+        ),
+    )
 }
 
 fn distinct(args: &Args<'_>) -> Result<Value, FuncError> {
@@ -272,15 +282,8 @@ fn reverse(args: &Args<'_>) -> Result<Value, FuncError> {
 
 fn slice_type(args: &Args<'_>) -> Result<Type, FuncError> {
     let ty = args.get(0).ty();
-    match &ty {
-        Type::List(_) | Type::Tuple(_) => {}
-        Type::Set(_) => {
-            return Err(FuncError::argument(
-                0,
-                "a set has no order to cut by; convert it to a list first",
-            ));
-        }
-        _ => return Err(FuncError::argument(0, "a list or tuple is required")),
+    if !matches!(ty, Type::List(_) | Type::Tuple(_)) {
+        return Err(not_sliceable(&ty));
     }
     let bounds = slice_bounds(args)?;
     Ok(match (ty, bounds) {
@@ -288,6 +291,14 @@ fn slice_type(args: &Args<'_>) -> Result<Type, FuncError> {
         (Type::Tuple(_), None) => Type::Dynamic,
         (ty, _) => ty,
     })
+}
+
+fn not_sliceable(ty: &Type) -> FuncError {
+    let message = match ty {
+        Type::Set(_) => "a set has no order to cut by; convert it to a list first",
+        _ => "a list or tuple is required",
+    };
+    FuncError::argument(0, message)
 }
 
 /// Start and end, `None` while either is unknown; what is known is checked.
@@ -328,7 +339,6 @@ fn slice_bounds(args: &Args<'_>) -> Result<Option<(usize, usize)>, FuncError> {
 
 fn slice(args: &Args<'_>) -> Result<Value, FuncError> {
     let list = args.get(0);
-    let ty = slice_type(args)?;
     let part = |items: &[Value]| -> Result<Vec<Value>, FuncError> {
         let (start, end) = slice_bounds(args)?.unwrap_or_default();
         Ok(items[start..end].to_vec())
@@ -336,7 +346,7 @@ fn slice(args: &Args<'_>) -> Result<Value, FuncError> {
     let result = match list.data() {
         Data::Tuple(items) => Value::tuple(part(items)?),
         Data::List(element, items) => Value::list(element.clone(), part(items)?),
-        _ => Value::unknown(ty),
+        _ => return Err(not_sliceable(&list.ty())),
     };
     Ok(result.with_marks(list.marks()))
 }

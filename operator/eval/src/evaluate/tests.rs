@@ -235,9 +235,37 @@ fn a_value_of_another_type_is_blamed_on_the_expression() {
 
 #[test]
 fn deep_nesting_needs_no_deep_stack() {
-    let text = format!("{}1{}", "[".repeat(200), "]".repeat(200));
+    for (open, close) in [
+        ("[", "]"),
+        ("{ a = ", " }"),
+        ("true ? 1 : (", ")"),
+        ("[for x in [1] : ", "]"),
+        ("try(", ")"),
+        ("\"a${", "}\""),
+        ("-(", ")"),
+    ] {
+        let text = format!("{}1{}", open.repeat(80), close.repeat(80));
+        let (_, diags) = evaluate(&expr(&text), &scope());
+        assert!(!diags.has_errors(), "{open}: {diags}");
+    }
+    let sum = vec!["1"; 250].join(" + ");
+    check(&sum, Ok(number(250)));
+}
+
+#[test]
+fn nested_loops_end() {
+    // Each level looks at its condition twice, so this would take 2^60 steps.
+    let text = format!(
+        "{}true{}",
+        "[for x in [1] : x if can(".repeat(60),
+        ")]".repeat(60)
+    );
     let (_, diags) = evaluate(&expr(&text), &scope());
-    assert!(!diags.has_errors(), "{diags}");
+    assert_eq!(
+        diags.iter().last().map(|diag| &*diag.summary),
+        Some("Expression takes too long"),
+        "{diags}"
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Character encodings by their IANA names, for `textencodebase64` and `textdecodebase64`.
 //!
-//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`. HZ and one rare
-//! EBCDIC page are not supported. Nothing is ever replaced: a text that does not fit is refused.
+//! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`.
+//! Nothing is ever replaced: a text that does not fit is refused.
 
 /// An encoding.
 #[derive(Clone, Copy)]
@@ -15,6 +15,8 @@ pub(super) enum Charset {
     Utf16(Order),
     /// ASCII, and these characters for the bytes from 128 on.
     Upper(&'static str),
+    /// Seven-bit GB 2312: `~{` and `~}` around its characters.
+    Hz,
     /// These characters for all bytes.
     Whole(&'static str),
     Web(&'static encoding_rs::Encoding),
@@ -35,7 +37,7 @@ impl Charset {
         use encoding_rs as web;
         Some(match name.to_ascii_lowercase().as_str() {
             "utf-8" | "csutf8" => Charset::Utf8,
-            "us-ascii" | "ascii" | "iso646-us" | "iso-ir-6" | "ansi_x3.4-1968" | "ansi_x3.4-1986"
+            "us-ascii" | "iso646-us" | "iso-ir-6" | "ansi_x3.4-1968" | "ansi_x3.4-1986"
             | "iso_646.irv:1991" | "us" | "ibm367" | "cp367" | "csascii" => Charset::Ascii,
             "utf-16" | "csutf16" => Charset::Utf16(Order::Marked),
             "utf-16be" | "csutf16be" => Charset::Utf16(Order::Big),
@@ -93,6 +95,7 @@ impl Charset {
             "euc-kr" | "cseuckr" => Charset::Web(web::EUC_KR),
             "gb18030" | "csgb18030" => Charset::Web(web::GB18030),
             "gbk" | "cp936" | "ms936" | "windows-936" | "csgbk" => Charset::Web(web::GBK),
+            "hz-gb-2312" => Charset::Hz,
             "big5" | "csbig5" => Charset::Web(web::BIG5),
             "ibm437" | "cp437" | "437" | "cspc8codepage437" => Charset::Upper(CP437),
             "ibm850" | "cp850" | "850" | "cspc850multilingual" => Charset::Upper(CP850),
@@ -107,6 +110,7 @@ impl Charset {
             "ibm865" | "cp865" | "865" | "csibm865" => Charset::Upper(CP865),
             "ibm037" | "cp037" | "ebcdic-cp-us" | "ebcdic-cp-ca" | "ebcdic-cp-wt" | "ebcdic-cp-nl"
             | "csibm037" => Charset::Whole(CP037),
+            "ibm1047" | "ibm-1047" | "csibm1047" => Charset::Whole(CP1047),
             "ibm01140" | "ccsid01140" | "cp01140" | "ebcdic-us-37+euro" | "csibm01140" => {
                 Charset::Whole(CP1140)
             }
@@ -123,6 +127,7 @@ impl Charset {
             Charset::Latin5 => text.chars().map(to_latin5).collect(),
             Charset::Upper(upper) => text.chars().map(|c| to_upper_half(c, upper)).collect(),
             Charset::Whole(all) => text.chars().map(|c| place(c, all)).collect(),
+            Charset::Hz => encode_hz(text),
             Charset::Utf16(order) => {
                 let mark = (order == Order::Marked).then_some(0xfeff);
                 let units = mark.into_iter().chain(text.encode_utf16());
@@ -134,7 +139,7 @@ impl Charset {
             }
             Charset::Web(encoding) => {
                 let (bytes, _, failed) = encoding.encode(text);
-                (!failed).then(|| bytes.into_owned())
+                (!failed && text.chars().all(|c| web_has(encoding, c))).then(|| bytes.into_owned())
             }
         }
     }
@@ -148,6 +153,7 @@ impl Charset {
                 .then(|| bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin1 => Some(bytes.iter().map(|byte| char::from(*byte)).collect()),
             Charset::Latin5 => Some(bytes.iter().map(|byte| from_latin5(*byte)).collect()),
+            Charset::Hz => decode_hz(bytes),
             Charset::Whole(all) => bytes
                 .iter()
                 .map(|byte| all.chars().nth(usize::from(*byte)))
@@ -156,8 +162,81 @@ impl Charset {
             Charset::Utf16(order) => decode_utf16(bytes, order),
             Charset::Web(encoding) => encoding
                 .decode_without_bom_handling_and_without_replacement(bytes)
+                .filter(|text| text.chars().all(|c| web_has(encoding, c)))
                 .map(|text| text.into_owned()),
         }
+    }
+}
+
+/// The web gives a meaning to bytes that have none: control characters, private use, look-alikes in Japanese sets.
+fn web_has(encoding: &'static encoding_rs::Encoding, c: char) -> bool {
+    match c {
+        '\u{80}'..='\u{9f}' => !encoding.is_single_byte(),
+        '\u{e000}'..='\u{f8ff}' => encoding.is_single_byte(),
+        '¥' | '‾' | '\u{2212}' => ![
+            encoding_rs::SHIFT_JIS,
+            encoding_rs::EUC_JP,
+            encoding_rs::ISO_2022_JP,
+        ]
+        .contains(&encoding),
+        _ => true,
+    }
+}
+
+fn encode_hz(text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    let mut inside = false;
+    for c in text.chars() {
+        if inside == c.is_ascii() {
+            out.extend(if inside { b"~}" } else { b"~{" });
+            inside = !inside;
+        }
+        match c {
+            '~' => out.extend(b"~~"),
+            // GBK has a byte of its own for it.
+            '€' => out.extend([0x22, 0x63]),
+            _ if c.is_ascii() => out.push(u8::try_from(u32::from(c)).ok()?),
+            _ => match *encoding_rs::GBK.encode(c.encode_utf8(&mut [0; 4])).0 {
+                [first @ 0xa1..=0xf7, second @ 0xa1..=0xfe] => out.extend([first & 0x7f, second & 0x7f]),
+                _ => return None,
+            },
+        }
+    }
+    Some(out)
+}
+
+fn decode_hz(bytes: &[u8]) -> Option<String> {
+    let mut out = String::new();
+    let mut inside = false;
+    let mut rest = bytes;
+    loop {
+        rest = match *rest {
+            [] => return Some(out),
+            [b'~', b'{', ref after @ ..] => {
+                inside = true;
+                after
+            }
+            [b'~', b'}', ref after @ ..] => {
+                inside = false;
+                after
+            }
+            [b'~', b'~', ref after @ ..] => {
+                out.push('~');
+                after
+            }
+            // A line break after a tilde joins lines.
+            [b'~', b'\n', ref after @ ..] => after,
+            [first @ 0x21..=0x77, second @ 0x21..=0x7e, ref after @ ..] if inside => {
+                let pair = [first | 0x80, second | 0x80];
+                out.push_str(&encoding_rs::GBK.decode_without_bom_handling_and_without_replacement(&pair)?);
+                after
+            }
+            [only, ref after @ ..] if !inside && only != b'~' && only.is_ascii() => {
+                out.push(only.into());
+                after
+            }
+            _ => return None,
+        };
     }
 }
 
@@ -266,6 +345,11 @@ const CP1140: &str = "\
     \u{20}\u{a0}âäàáãåçñ¢.<(+|&éêëèíîïìß!$*);¬-/ÂÄÀÁÃÅÇÑ¦,%_>?øÉÊËÈÍÎÏÌ`:#@'=\"\
     Øabcdefghi«»ðýþ±°jklmnopqrªºæ¸Æ€µ~stuvwxyz¡¿ÐÝÞ®^£¥·©§¶¼½¾[]¯¨´×\
     {ABCDEFGHI\u{ad}ôöòóõ}JKLMNOPQR¹ûüùúÿ\\÷STUVWXYZ²ÔÖÒÓÕ0123456789³ÛÜÙÚ\u{9f}";
+const CP1047: &str = "\
+    \u{0}\u{1}\u{2}\u{3}\u{9c}\u{9}\u{86}\u{7f}\u{97}\u{8d}\u{8e}\u{b}\u{c}\u{d}\u{e}\u{f}\u{10}\u{11}\u{12}\u{13}\u{9d}\u{85}\u{8}\u{87}\u{18}\u{19}\u{92}\u{8f}\u{1c}\u{1d}\u{1e}\u{1f}\u{80}\u{81}\u{82}\u{83}\u{84}\u{a}\u{17}\u{1b}\u{88}\u{89}\u{8a}\u{8b}\u{8c}\u{5}\u{6}\u{7}\u{90}\u{91}\u{16}\u{93}\u{94}\u{95}\u{96}\u{4}\u{98}\u{99}\u{9a}\u{9b}\u{14}\u{15}\u{9e}\u{1a}\
+    \u{20}\u{a0}âäàáãåçñ¢.<(+|&éêëèíîïìß!$*);^-/ÂÄÀÁÃÅÇÑ¦,%_>?øÉÊËÈÍÎÏÌ`:#@'=\"\
+    Øabcdefghi«»ðýþ±°jklmnopqrªºæ¸Æ¤µ~stuvwxyz¡¿Ð[Þ®¬£¥·©§¶¼½¾Ý¨¯]´×\
+    {ABCDEFGHI\u{ad}ôöòóõ}JKLMNOPQR¹ûüùúÿ\\÷STUVWXYZ²ÔÖÒÓÕ0123456789³ÛÜÙÚ\u{9f}";
 
 #[cfg(test)]
 mod tests {
@@ -282,6 +366,7 @@ mod tests {
         check("latin1", "é", b"\xe9");
         check("ISO-8859-9", "Ğé", b"\xd0\xe9");
         check("cp437", "é░", b"\x82\xb0");
+        check("HZ-GB-2312", "a中文~b", b"a~{VPND~}~~b");
         check("IBM037", "a1", b"\x81\xf1");
         check("cp850", "ð ", b"\xd0 ");
         check("windows-1252", "€", b"\x80");
@@ -296,7 +381,9 @@ mod tests {
     #[test]
     fn nothing_is_replaced() {
         let find = |name: &str| Charset::find(name).expect(name);
-        assert_eq!(find("ascii").encode("é"), None);
+        assert_eq!(find("us-ascii").encode("é"), None);
+        assert_eq!(find("windows-1252").decode(b"\x81"), None);
+        assert_eq!(find("iso-8859-15").decode(b"\x82"), None);
         assert_eq!(find("latin1").encode("€"), None);
         assert_eq!(find("iso-8859-9").encode("Ð"), None);
         assert_eq!(find("big5").encode("é"), None);

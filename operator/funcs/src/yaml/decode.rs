@@ -30,6 +30,9 @@ pub(super) fn decode(text: &str) -> Result<Value, String> {
         _ => return Err("there is no document".to_owned()),
     }
     let first = decoder.next()?;
+    if matches!(&first, Event::Scalar(_, style, ..) if is_block(*style)) && !block_is_indented(&text) {
+        return Err("the lines of a block scalar must be indented".to_owned());
+    }
     let value = decoder.node(first, 0)?.0;
     match (decoder.next()?, decoder.next()?) {
         (Event::DocumentEnd, Event::StreamEnd) => Ok(value),
@@ -69,6 +72,14 @@ fn prepare(text: &str) -> Result<Cow<'_, str>, String> {
     } else {
         text.into()
     })
+}
+
+/// Of a text that is one block scalar: does its first line after the header begin with a space?
+fn block_is_indented(text: &str) -> bool {
+    let mut lines = text.lines().skip_while(|line| !line.contains(['|', '>'])).skip(1);
+    lines
+        .find(|line| !line.trim().is_empty())
+        .is_none_or(|line| line.starts_with(' '))
 }
 
 struct Decoder<'a> {
@@ -166,9 +177,8 @@ impl<'a> Decoder<'a> {
 
     /// The parser ends a block scalar at the end of the text with a line break that is not there.
     fn without_added_break<'t>(&self, text: &'t str, style: ScalarStyle) -> &'t str {
-        let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
         match text.strip_suffix('\n') {
-            Some(rest) if block && self.open_end.is_some_and(|end| self.end >= end) => rest,
+            Some(rest) if is_block(style) && self.open_end.is_some_and(|end| self.end >= end) => rest,
             _ => text,
         }
     }
@@ -215,7 +225,14 @@ fn resolve(tag: Option<&Tag>, text: &str, style: ScalarStyle) -> Result<Scalar, 
         ScalarStyle::Plain => text.trim_matches(['\u{2028}', '\u{2029}']),
         _ => text,
     };
-    scalar::resolve(tag.map(short).as_deref(), text, style)
+    let resolved = scalar::resolve(tag.map(short).as_deref(), text, style)?;
+    Ok(match resolved {
+        // What a block says is read as if it were plain, and then made a string again.
+        Scalar::Value(value) if tag.is_none() && is_block(style) => {
+            Scalar::Value(convert(&value, &Type::String).map_err(|error| error.message)?)
+        }
+        other => other,
+    })
 }
 
 fn short(tag: &Tag) -> String {
@@ -224,6 +241,10 @@ fn short(tag: &Tag) -> String {
         Some(name) => format!("!!{name}"),
         None => full,
     }
+}
+
+fn is_block(style: ScalarStyle) -> bool {
+    matches!(style, ScalarStyle::Literal | ScalarStyle::Folded)
 }
 
 fn check_tag(tag: Option<&Tag>, wanted: &str) -> Result<(), String> {
@@ -251,7 +272,8 @@ mod tests {
         check("--- 'x'\n...\n", r#""x""#);
         check("? a\n: |\n  b\n", r#"{"a": "b\n"}"#);
         check("!!str 5", r#""5""#);
-        check("- |\n x\n- >\n y", r#"["x\n", true]"#);
+        check("- |\n x\n- >\n y", r#"["x\n", "true"]"#);
+        check("a: |-\n 1.50", r#"{"a": "1.5"}"#);
         check("- |+\n x\n\n", r#"["x\n\n"]"#);
         check("- \u{85}\n- \u{2028}a", r#"[null(any), "a"]"#);
         check("%YAML 1.1\n---\na", r#""a""#);
@@ -278,6 +300,7 @@ mod tests {
             "@x",
             "\ta",
             "! x",
+            "|\n- x",
         ] {
             assert!(decode(text).is_err(), "{text:?}");
         }

@@ -59,3 +59,6 @@ fn find_schema<'s>(provider: &Provider, resource: &Resource, schemas: &'s Schema
         ResourceMode::Ephemeral => schemas.ephemeral_resources.get(&resource.kind),
     }
 }
+
+#[cfg(test)]
+mod tests;

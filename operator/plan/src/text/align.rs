@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn what_is_common_stays() {
-        check("abcd", "acde", "a -b c d +e");
+        check("abcd", "acdef", "a -b c d +e +f");
         check("abc", "cab", "+c a b -c");
         check("ab", "", "-a -b");
         check("", "ab", "+a +b");

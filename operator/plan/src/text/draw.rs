@@ -4,34 +4,28 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use ashlar_eval::quote;
-use ashlar_syntax::is_identifier;
-
 use super::{
     align::along_common,
-    diff::{Body, Diff, Items, Keys, Nested, Turn},
+    diff::{Body, Diff, Turn},
     ink::{Ink, Sign},
 };
 
 /// Columns of one level.
 const LEVEL: usize = 4;
 
-/// What is always shown, since it tells which object is meant.
-const TELLING: [&str; 3] = ["id", "name", "tags"];
-
 /// How the surroundings want a part drawn.
 #[derive(Clone, Copy, Default)]
-struct Manner {
+pub(super) struct Manner {
     /// The surroundings say already that it goes: no `-> null`.
-    no_null: bool,
+    pub(super) no_null: bool,
     /// Show what does not change, too.
-    everything: bool,
-    force: Force,
+    pub(super) everything: bool,
+    pub(super) force: Force,
 }
 
 /// Whether parts carry `# forces replacement`.
 #[derive(Clone, Copy, Default, PartialEq)]
-enum Force {
+pub(super) enum Force {
     /// Those that do.
     #[default]
     Own,
@@ -51,37 +45,37 @@ pub(super) fn draw(diff: &Diff, indent: usize, ink: Ink) -> String {
     pen.out
 }
 
-struct Pen {
-    ink: Ink,
-    out: String,
+pub(super) struct Pen {
+    pub(super) ink: Ink,
+    pub(super) out: String,
 }
 
 impl Pen {
-    fn put(&mut self, text: &str) {
+    pub(super) fn put(&mut self, text: &str) {
         self.out.push_str(text);
     }
 
     /// Begins a line with its sign.
-    fn line(&mut self, indent: usize, sign: Sign) {
+    pub(super) fn line(&mut self, indent: usize, sign: Sign) {
         self.out.extend(std::iter::repeat_n(' ', indent * LEVEL));
         let sign = self.ink.sign(sign);
         self.put(&sign);
         self.out.push(' ');
     }
 
-    fn close(&mut self, indent: usize, bracket: char) {
+    pub(super) fn close(&mut self, indent: usize, bracket: char) {
         self.line(indent, Sign::Same);
         self.out.push(bracket);
     }
 
-    fn null(&mut self, diff: &Diff, manner: Manner) {
+    pub(super) fn null(&mut self, diff: &Diff, manner: Manner) {
         if diff.sign == Sign::Remove && !manner.no_null {
             let text = self.ink.dim(" -> null");
             self.put(&text);
         }
     }
 
-    fn forces(&mut self, forces: bool, manner: Manner) {
+    pub(super) fn forces(&mut self, forces: bool, manner: Manner) {
         if (forces || manner.force == Force::All) && manner.force != Force::None {
             let text = self.ink.red(" # forces replacement");
             self.put(&text);
@@ -93,7 +87,7 @@ impl Pen {
         let _ = write!(self.out, " {arrow} ");
     }
 
-    fn unchanged(&mut self, indent: usize, what: &str, count: usize) {
+    pub(super) fn unchanged(&mut self, indent: usize, what: &str, count: usize) {
         if count > 0 {
             self.line(indent, Sign::Same);
             let plural = if count == 1 { "" } else { "s" };
@@ -105,7 +99,7 @@ impl Pen {
         }
     }
 
-    fn turn(&mut self, turn: Option<&Turn>, indent: usize) {
+    pub(super) fn turn(&mut self, turn: Option<&Turn>, indent: usize) {
         let Some(turn) = turn else { return };
         self.line(indent, Sign::Same);
         let warning = self.ink.yellow("Warning");
@@ -122,7 +116,7 @@ impl Pen {
         let _ = writeln!(self.out, "# {warning}: {what}{rest}");
     }
 
-    fn part(&mut self, diff: &Diff, indent: usize, manner: Manner) {
+    pub(super) fn part(&mut self, diff: &Diff, indent: usize, manner: Manner) {
         match &diff.body {
             Body::Scalar { before, after } => {
                 self.scalar(diff.sign, before.as_deref(), after.as_deref());
@@ -300,189 +294,5 @@ impl Pen {
         }
         self.null(diff, manner);
         self.forces(diff.forces, manner);
-    }
-
-    fn mapping(
-        &mut self,
-        diff: &Diff,
-        entries: &[(Arc<str>, Diff)],
-        keys: Keys,
-        indent: usize,
-        manner: Manner,
-    ) {
-        let pushes = keys == Keys::NestedElements;
-        if entries.is_empty() {
-            self.put("{}");
-            self.null(diff, manner);
-            self.forces(diff.forces && !pushes, manner);
-            return;
-        }
-        let inside = Manner {
-            no_null: match keys {
-                Keys::Attributes | Keys::NestedElements => true,
-                Keys::NestedAttributes => false,
-                Keys::Elements => diff.sign == Sign::Remove,
-            },
-            force: if pushes && diff.forces {
-                Force::All
-            } else {
-                manner.force
-            },
-            ..manner
-        };
-        let is_object = matches!(keys, Keys::Attributes | Keys::NestedAttributes);
-        self.out.push('{');
-        self.forces(diff.forces && !pushes, manner);
-        self.out.push('\n');
-        self.entries(entries, is_object, !pushes, indent, inside);
-        self.close(indent, '}');
-        self.null(diff, manner);
-    }
-
-    /// Lines of the form `name = value`, and how many were left out.
-    fn entries(
-        &mut self,
-        entries: &[(Arc<str>, Diff)],
-        is_object: bool,
-        aligned: bool,
-        indent: usize,
-        manner: Manner,
-    ) {
-        let shown = |name: &str| {
-            if is_object && is_identifier(name) {
-                name.to_owned()
-            } else {
-                quote(name)
-            }
-        };
-        let width = entries
-            .iter()
-            .map(|(name, _)| shown(name).chars().count())
-            .max()
-            .unwrap_or(0);
-        let width = if aligned { width } else { 0 };
-        let mut hidden = 0;
-        for (name, diff) in entries {
-            let telling = is_object && TELLING.contains(&&**name);
-            if diff.sign == Sign::Same && !telling && !manner.everything {
-                hidden += 1;
-                continue;
-            }
-            self.turn(diff.turn.as_ref(), indent + 1);
-            self.line(indent + 1, diff.sign);
-            let name = shown(name);
-            let _ = write!(self.out, "{name:width$} = ");
-            let everything = manner.everything || telling;
-            self.part(diff, indent + 1, Manner { everything, ..manner });
-            self.out.push('\n');
-        }
-        self.unchanged(
-            indent + 1,
-            if is_object { "attribute" } else { "element" },
-            hidden,
-        );
-    }
-
-    fn sequence(&mut self, diff: &Diff, items: &[Diff], items_are: Items, indent: usize, manner: Manner) {
-        let pushes = items_are == Items::NestedUnordered;
-        self.out.push('[');
-        if !items.is_empty() {
-            self.forces(diff.forces && !pushes, manner);
-            self.out.push('\n');
-            let inside = Manner {
-                no_null: true,
-                force: if pushes && diff.forces {
-                    Force::All
-                } else {
-                    manner.force
-                },
-                ..manner
-            };
-            self.items(items, items_are, indent, inside);
-            self.line(indent, Sign::Same);
-        }
-        self.out.push(']');
-        self.null(diff, manner);
-        if items.is_empty() {
-            self.forces(diff.forces && !pushes, manner);
-        }
-    }
-
-    /// Elements that change; in lists with their neighbours, as the place matters there.
-    fn items(&mut self, items: &[Diff], items_are: Items, indent: usize, manner: Manner) {
-        let changes = |at: Option<usize>| {
-            at.and_then(|at| items.get(at))
-                .is_some_and(|item| item.sign != Sign::Same)
-        };
-        let mut hidden = 0;
-        for (at, item) in items.iter().enumerate() {
-            let near = items_are == Items::Ordered && (changes(at.checked_sub(1)) || changes(Some(at + 1)));
-            let same = item.sign == Sign::Same;
-            if same && !near && !manner.everything {
-                hidden += 1;
-                continue;
-            }
-            if items_are == Items::Ordered {
-                self.unchanged(indent + 1, "element", std::mem::take(&mut hidden));
-            }
-            self.turn(item.turn.as_ref(), indent + 1);
-            self.line(indent + 1, item.sign);
-            let everything = manner.everything || same;
-            self.part(item, indent + 1, Manner { everything, ..manner });
-            self.put(",\n");
-        }
-        self.unchanged(indent + 1, "element", hidden);
-    }
-
-    fn block(
-        &mut self,
-        diff: &Diff,
-        attributes: &[(Arc<str>, Diff)],
-        blocks: &[Nested],
-        indent: usize,
-        manner: Manner,
-    ) {
-        self.out.push('{');
-        self.forces(diff.forces, manner);
-        if attributes.is_empty() && blocks.is_empty() {
-            self.out.push('}');
-            return;
-        }
-        self.out.push('\n');
-        let inside = Manner {
-            force: Force::Own,
-            ..manner
-        };
-        self.entries(attributes, true, true, indent, inside);
-        let mut last_kind = None;
-        let mut hidden = 0;
-        for nested in blocks {
-            if nested.diff.sign == Sign::Same && !manner.everything {
-                hidden += 1;
-                continue;
-            }
-            if last_kind.is_some_and(|kind| kind != &nested.kind)
-                || (last_kind.is_none() && !attributes.is_empty())
-            {
-                self.out.push('\n');
-            }
-            last_kind = Some(&nested.kind);
-            self.turn(nested.diff.turn.as_ref(), indent + 1);
-            self.line(indent + 1, nested.diff.sign);
-            self.put(&nested.kind);
-            self.out.push(' ');
-            if let Some(label) = &nested.label {
-                let label = quote(label);
-                let _ = write!(self.out, "{label} ");
-            }
-            let force = if nested.all_force { Force::All } else { Force::Own };
-            self.part(&nested.diff, indent + 1, Manner { force, ..manner });
-            self.out.push('\n');
-        }
-        if hidden > 0 {
-            self.out.push('\n');
-            self.unchanged(indent + 1, "block", hidden);
-        }
-        self.close(indent, '}');
     }
 }

@@ -5,13 +5,17 @@
 //! Layout as Terraform's `internal/command/jsonformat`; the prose is our own.
 
 mod align;
+mod block;
 mod changed;
 mod compare;
 mod diff;
 mod draw;
 mod heading;
 mod ink;
+mod layout;
+mod place;
 mod scalar;
+mod side;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -26,11 +30,11 @@ use ashlar_syntax::is_identifier;
 use ashlar_value::{Marks, Value, schema::Schema};
 
 use self::{
-    compare::Place,
     diff::Diff,
     draw::draw,
     heading::{Tense, block_head, heading},
     ink::{Ink, Sign},
+    place::Place,
 };
 use crate::{
     Action, Change, Mode, OutputChange, Plan, Schemas,
@@ -175,7 +179,9 @@ fn drift(plan: &Plan, schemas: &Schemas, plan_is_empty: bool, ink: Ink, out: &mu
         "\nUnless the configuration asks for the same, or ignores these attributes with ignore_changes, the plan below may undo \
          these changes or respond to them.\n"
     });
-    out.push_str(&format!("\n{}\n", "─".repeat(77)));
+    if !plan_is_empty {
+        let _ = writeln!(out, "\n{}", "─".repeat(77));
+    }
     true
 }
 
@@ -238,7 +244,7 @@ fn output_changes(outputs: &BTreeMap<Arc<str>, OutputChange>, ink: Ink) -> Strin
         let after = hide(&change.after, change.sensitive.1);
         let before = (change.action != Action::Create).then_some(&before);
         let after = (change.action != Action::Delete).then_some(&after);
-        let diff = Place::free().plain(before, after);
+        let diff = Place::free(0).plain(before, after);
         if diff.sign == Sign::Same {
             continue;
         }
@@ -252,3 +258,9 @@ fn output_changes(outputs: &BTreeMap<Arc<str>, OutputChange>, ink: Ink) -> Strin
     }
     out
 }
+
+#[cfg(test)]
+pub(crate) mod sample;
+
+#[cfg(test)]
+mod tests;

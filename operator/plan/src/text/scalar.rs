@@ -9,13 +9,14 @@ use ashlar_eval::quote;
 use ashlar_value::{Data, Value, json};
 
 use super::{
-    compare::{Place, Side},
     diff::{Body, Diff},
     ink::Sign,
+    place::Place,
+    side::Side,
 };
 
-/// The sign and the content. Neither side may be sensitive.
-pub(super) fn compare(before: Side<'_>, after: Side<'_>) -> (Sign, Body) {
+/// The sign and the content. Neither side may be sensitive. `depth` is that of the value within what is compared.
+pub(super) fn compare(before: Side<'_>, after: Side<'_>, depth: usize) -> (Sign, Body) {
     let sign = match (before, after) {
         (None, None) => Sign::Same,
         (None, Some(_)) => Sign::Add,
@@ -26,7 +27,10 @@ pub(super) fn compare(before: Side<'_>, after: Side<'_>) -> (Sign, Body) {
     let texts = (before.map(Value::as_str), after.map(Value::as_str));
     let body = match texts {
         (Some(None), _) | (_, Some(None)) => in_line(before, after),
-        (old, new) => text(before, after, old.flatten(), new.flatten()),
+        (old, new) => match held_json(old.flatten(), new.flatten(), depth + 1) {
+            Some(diff) => Body::Json(Box::new(diff)),
+            None => text(before, after, old.flatten(), new.flatten()),
+        },
     };
     (sign, body)
 }
@@ -39,9 +43,6 @@ fn in_line(before: Side<'_>, after: Side<'_>) -> Body {
 }
 
 fn text(before: Side<'_>, after: Side<'_>, old: Option<&Arc<str>>, new: Option<&Arc<str>>) -> Body {
-    if let Some(diff) = held_json(old, new) {
-        return Body::Json(Box::new(diff));
-    }
     let texts = || [old, new].into_iter().flatten();
     if texts().any(|text| text.trim_end_matches('\n').contains('\n'))
         && texts().all(|text| is_printable(text))
@@ -55,7 +56,7 @@ fn text(before: Side<'_>, after: Side<'_>, old: Option<&Arc<str>>, new: Option<&
 }
 
 /// The difference of what the texts hold, if each that is there holds a JSON object or array.
-fn held_json(old: Option<&Arc<str>>, new: Option<&Arc<str>>) -> Option<Diff> {
+fn held_json(old: Option<&Arc<str>>, new: Option<&Arc<str>>, depth: usize) -> Option<Diff> {
     let read = |text: &Arc<str>| {
         let is_compound = text.starts_with(['{', '[']);
         is_compound
@@ -68,7 +69,7 @@ fn held_json(old: Option<&Arc<str>>, new: Option<&Arc<str>>) -> Option<Diff> {
     };
     let old = read_side(old)?;
     let new = read_side(new)?;
-    Some(Place::free().plain(old.as_ref(), new.as_ref()))
+    Some(Place::free(depth).plain(old.as_ref(), new.as_ref()))
 }
 
 /// Can it be shown line by line as it is?
