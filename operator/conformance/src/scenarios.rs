@@ -31,7 +31,7 @@ pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
         .filter(|(id, _)| report.wants(id))
         .collect();
     let tools = ashlar_xtask::tools::build(&[ashlar_xtask::tools::Group::Providers])?;
-    let mirror = tools.path("ASHLAR_PLUGIN_MIRROR");
+    let mirror = tools.path("ASHLAR_PLUGIN_MIRROR")?;
     let scratch = tempfile::Builder::new().prefix("ashlar-").tempdir()?;
     let settings = Settings {
         mirrors: vec![mirror.to_owned()],
