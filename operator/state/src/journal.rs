@@ -2,7 +2,8 @@
 //!
 //! A journal is lines of JSON, each with its number and a checksum. The last line may be torn by a crash and is then
 //! dropped; damage before it is an error, for what follows would be guesswork. Saving the state covers records: they
-//! may go, except intents that nothing settled, which are carried on. The stores keep the bytes; here they get meaning.
+//! may go, except intents that nothing settled, which are carried on. Whoever later finds out what came of one writes an
+//! outcome, as the run itself would have. The stores keep the bytes; here they get meaning.
 
 use std::collections::BTreeMap;
 
@@ -174,14 +175,18 @@ impl Journal {
         self.records.is_empty()
     }
 
-    /// Adds records; gives the bytes to append to what is kept.
-    pub fn append(&mut self, records: Vec<Record>) -> Result<Vec<u8>, Diags> {
+    /// The bytes to append to what is kept, for records that are about to be added.
+    pub fn lines(&self, records: &[Record]) -> Result<Vec<u8>, Diags> {
         let mut bytes = Vec::new();
-        for (at, record) in records.iter().enumerate() {
-            bytes.extend(record_line(self.last() + 1 + at as u64, record)?);
+        for (number, record) in (self.last() + 1..).zip(records) {
+            bytes.extend(record_line(number, record)?);
         }
-        self.records.extend(records);
         Ok(bytes)
+    }
+
+    /// Adds records, once their lines are kept.
+    pub fn push(&mut self, records: Vec<Record>) {
+        self.records.extend(records);
     }
 
     /// Notes that a state with this digest is about to be saved, which contains the records up to number `covered`;
@@ -220,13 +225,11 @@ impl Journal {
             .collect()
     }
 
-    /// Drops what a saved state contains, except unsettled intents other than `settled`. Numbers go on. The bytes of
-    /// the whole journal are then [`Journal::bytes`].
-    pub fn drop_covered(&mut self, covered: u64, settled: &[Intent]) {
+    /// Drops what a saved state contains, except unsettled intents. Numbers go on. The bytes of the whole journal are
+    /// then [`Journal::bytes`].
+    pub fn drop_covered(&mut self, covered: u64) {
         let last = self.last();
-        let mut records = self.since(covered);
-        records.retain(|record| !matches!(record, Record::Intent(intent) if settled.contains(intent)));
-        self.records = records;
+        self.records = self.since(covered);
         self.before = last.saturating_sub(self.records.len() as u64);
         self.marks.clear();
     }
@@ -405,7 +408,7 @@ mod tests {
 
     fn check(records: &[Record], want: &[&str]) {
         assert_eq!(tell(records), want);
-        let bytes = Journal::default().append(records.to_vec()).unwrap();
+        let bytes = Journal::default().lines(records).unwrap();
         let (read, good) = Journal::read(&bytes).unwrap();
         assert_eq!((tell(&read.since(0)), good), (tell(records), bytes.len()));
     }
@@ -435,7 +438,7 @@ mod tests {
     #[test]
     fn a_torn_end_is_dropped_and_other_damage_is_an_error() {
         let bytes = Journal::default()
-            .append(vec![intent("t.a"), intent("t.b"), intent("t.c")])
+            .lines(&[intent("t.a"), intent("t.b"), intent("t.c")])
             .unwrap();
         let ends: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at] == b'\n').collect();
         for cut in 0..bytes.len() {
@@ -460,26 +463,27 @@ mod tests {
     #[test]
     fn a_saved_state_covers_records_but_not_open_intents() {
         let mut journal = Journal::default();
-        let mut bytes = journal
-            .append(vec![intent("t.a"), intent("t.b"), outcome("t.a", Some("1"))])
-            .unwrap();
+        let first = [intent("t.a"), intent("t.b"), outcome("t.a", Some("1"))];
+        let mut bytes = journal.lines(&first).unwrap();
+        journal.push(first.to_vec());
         bytes.extend(journal.saving("digest", 3).unwrap());
-        bytes.extend(journal.append(vec![intent("t.c")]).unwrap());
+        bytes.extend(journal.lines(&[intent("t.c")]).unwrap());
         let (mut journal, _) = Journal::read(&bytes).unwrap();
         assert_eq!(journal.covered_by("digest"), Some(3));
         assert_eq!(journal.covered_by("other"), None);
         assert_eq!(tell(&journal.since(3)), ["t.b?", "t.c?"]);
-        journal.drop_covered(3, &[]);
+        journal.drop_covered(3);
         assert_eq!(journal.last(), 4);
         let (mut journal, _) = Journal::read(&journal.bytes().unwrap()).unwrap();
         assert_eq!(
             (tell(&journal.since(3)), journal.last()),
             (vec!["t.b?".to_owned(), "t.c?".to_owned()], 4)
         );
-        let settled = replay(State::default(), &journal.since(3)).unwrap().1;
-        journal.drop_covered(4, &settled[..1]);
-        assert_eq!(tell(&journal.since(4)), ["t.c?"]);
-        journal.drop_covered(4, &settled);
+        journal.push(vec![outcome("t.b", None)]);
+        journal.drop_covered(5);
+        assert_eq!(tell(&journal.since(5)), ["t.c?"]);
+        journal.push(vec![outcome("t.c", Some("2"))]);
+        journal.drop_covered(6);
         assert!(journal.is_empty());
     }
 }

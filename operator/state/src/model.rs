@@ -162,10 +162,10 @@ impl State {
             .resources
             .get_mut(&address.resource)
             .and_then(|resource| resource.instances.get_mut(&address.key));
-        if let Some(instance) = instance {
-            if let Some(object) = instance.current.take() {
-                instance.deposed.insert(key, object);
-            }
+        if let Some(instance) = instance
+            && let Some(object) = instance.current.take()
+        {
+            instance.deposed.insert(key, object);
         }
     }
 
@@ -175,10 +175,10 @@ impl State {
             .resources
             .get_mut(&address.resource)
             .and_then(|resource| resource.instances.get_mut(&address.key));
-        if let Some(instance) = instance {
-            if instance.current.is_none() {
-                instance.current = instance.deposed.remove(&key);
-            }
+        if let Some(instance) = instance
+            && instance.current.is_none()
+        {
+            instance.current = instance.deposed.remove(&key);
         }
     }
 

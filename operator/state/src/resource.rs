@@ -157,15 +157,15 @@ fn read_instance(
             ))
         })?),
     };
-    let json = |raw: Option<&Raw<'_>>| -> Result<Arc<[u8]>, Diag> {
+    let json = |raw: Option<&Raw<'_>>| -> Result<Arc<[u8]>, Diags> {
         let text = raw.map_or("{}", |raw| raw.text());
         layout::compact(text)
             .map(Arc::from)
-            .ok_or_else(|| fault(format!("{name} has attributes that nest too deep.")))
+            .ok_or_else(|| fault(format!("{name} has attributes that nest too deep.")).into())
     };
-    let version = |version: u64| {
+    let version = |version: u64| -> Result<i64, Diags> {
         i64::try_from(version)
-            .map_err(|_| fault(format!("{name} has a schema version that is out of range.")))
+            .map_err(|_| fault(format!("{name} has a schema version that is out of range.")).into())
     };
     let private = STANDARD
         .decode(found.private.as_deref().unwrap_or_default())

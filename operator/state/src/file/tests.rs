@@ -1,5 +1,19 @@
 use super::*;
 
+/// Reads and writes again; must give the same bytes.
+fn check(file: &str) -> State {
+    let state = read(file.as_bytes()).unwrap();
+    let version = file
+        .split("terraform_version\": \"")
+        .nth(1)
+        .and_then(|rest| rest.split('"').next());
+    assert_eq!(
+        String::from_utf8(write(&state, version.unwrap()).unwrap()).unwrap(),
+        file
+    );
+    state
+}
+
 fn refuse(file: &str, summary: &str, word: &str) {
     let diags = read(file.as_bytes()).unwrap_err();
     let found = diags
@@ -14,6 +28,27 @@ fn with_instances(instances: &str) -> String {
         "{{\"version\":4,\"serial\":1,\"lineage\":\"l\",\"outputs\":{{}},\"resources\":[{{\"mode\":\"managed\",\
          \"type\":\"t\",\"name\":\"n\",\"provider\":\"provider[\\\"h.example/n/t\\\"]\",\"instances\":[{instances}]}}]}}"
     )
+}
+
+#[test]
+fn what_terraform_wrote_comes_back_byte_for_byte() {
+    check(include_str!("sample-backend.json"));
+    let state = check(include_str!("sample-every-field.json"));
+    assert_eq!(state.resources.len(), 5);
+    assert_eq!(state.objects().count(), 8);
+    let shown: Vec<String> = state
+        .objects()
+        .map(|(address, deposed, _)| {
+            format!(
+                "{address}{}",
+                deposed.map(|key| format!(" {key}")).unwrap_or_default()
+            )
+        })
+        .collect();
+    assert!(
+        shown.contains(&"t.each[\"0\"]".to_owned()) && shown.contains(&"t.each[0]".to_owned()),
+        "{shown:?}"
+    );
 }
 
 #[test]
