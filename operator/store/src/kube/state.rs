@@ -1,0 +1,373 @@
+//! The state in Secrets: exactly as Terraform's backend has it, or, when it is too large for one Secret, in chunks.
+//!
+//! Chunks are pointed at from the very place where Terraform keeps the state, and by something that is no gzip stream:
+//! Terraform then fails at once instead of finding no state and making everything anew, and what its `state push` writes
+//! replaces the pointer. What Terraform wrote in several parts is read, and written back as ours.
+
+use std::{
+    collections::BTreeMap,
+    io::{BufRead, Read, Write},
+};
+
+use ::kube::{Api, Client, api::ListParams};
+use flate2::{Compression, bufread::GzDecoder, write::GzEncoder};
+use k8s_openapi::{
+    ByteString,
+    api::core::v1::Secret,
+    apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference},
+};
+use serde::{Deserialize, Serialize};
+
+use super::{
+    call::{Fault, call, persist},
+    chunks::{CHUNK, Chunks, Manifest, split},
+    guarded::{Guarded, annotate, annotation},
+    names::{COVERED, Slot},
+};
+
+const KEY: &str = "tfstate";
+/// No state is larger, so what unpacks to more is an attack.
+const MAX_STATE: u64 = 512 * 1024 * 1024;
+
+/// Stands in place of the state when it is in chunks.
+#[derive(Serialize, Deserialize)]
+struct Pointer {
+    note: String,
+    manifest: Manifest,
+}
+
+const NOTE: &str = "This state is larger than one Secret and is kept in chunks by Ashlar. Terraform cannot read it: export \
+                    it with `ashlar state pull` first.";
+
+/// What was found of a state.
+pub(super) struct Found {
+    /// The state file; `None` if there is none yet.
+    pub(super) bytes: Option<Vec<u8>>,
+    /// The chunks it is in.
+    manifest: Option<Manifest>,
+    /// Further Secrets that Terraform wrote.
+    parts: Vec<String>,
+}
+
+/// The state as its one writer has it.
+pub(super) struct StateSecret {
+    client: Client,
+    slot: Slot,
+    secret: Guarded,
+    api: Api<Secret>,
+    manifest: Option<Manifest>,
+    parts: Vec<String>,
+}
+
+impl StateSecret {
+    /// Claims the state and reads it.
+    pub(super) async fn claim(
+        client: &Client,
+        slot: &Slot,
+        fence: u64,
+    ) -> Result<(Self, Option<Vec<u8>>), Fault> {
+        let template = Secret {
+            metadata: ObjectMeta {
+                name: Some(slot.secret()),
+                labels: Some(slot.labels()),
+                annotations: Some(BTreeMap::from([("encoding".to_owned(), "gzip".to_owned())])),
+                ..ObjectMeta::default()
+            },
+            type_: Some("Opaque".to_owned()),
+            ..Secret::default()
+        };
+        let secret = Guarded::claim(client, slot.namespace(), template, fence).await?;
+        let found = find(client, slot, secret.secret()).await?;
+        let api = Api::namespaced(client.clone(), slot.namespace());
+        let (client, slot) = (client.clone(), slot.clone());
+        let state = Self {
+            client,
+            slot,
+            secret,
+            api,
+            manifest: found.manifest,
+            parts: found.parts,
+        };
+        Ok((state, found.bytes))
+    }
+
+    /// The Secret as last seen.
+    pub(super) fn secret(&self) -> &Secret {
+        self.secret.secret()
+    }
+
+    /// Its chunks, which go when the Secret goes.
+    fn chunks(&self) -> Chunks {
+        chunks(&self.client, &self.slot, Some(owner(self.secret())))
+    }
+
+    /// Writes the state, with the number of the last journal record it contains.
+    pub(super) async fn write(
+        &mut self,
+        still_held: impl Fn() -> Result<(), Fault>,
+        bytes: &[u8],
+        covered: u64,
+    ) -> Result<(), Fault> {
+        let packed = pack(bytes);
+        let had_chunks = self.manifest.is_some();
+        loop {
+            let owner_before = owner(self.secret());
+            let (value, manifest) = if packed.len() <= CHUNK {
+                (packed.clone(), None)
+            } else {
+                still_held()?;
+                let manifest = self.chunks().put(&split(&packed)).await?;
+                let pointer = Pointer {
+                    note: NOTE.to_owned(),
+                    manifest,
+                };
+                let json = serde_json::to_vec(&pointer)
+                    .map_err(|_| Fault::damaged("the manifest", "it is no JSON"))?;
+                (json, Some(pointer.manifest))
+            };
+            let value = ByteString(value);
+            let change = |secret: &mut Secret| {
+                secret
+                    .data
+                    .get_or_insert_default()
+                    .insert(KEY.to_owned(), value.clone());
+                annotate(secret, COVERED, covered);
+            };
+            self.secret.update(&still_held, change).await?;
+            self.manifest = manifest;
+            // Someone deleted the Secret, and it was made anew: its chunks would go with the old one.
+            if self.manifest.is_none() || owner(self.secret()) == owner_before {
+                break;
+            }
+        }
+        if let Err(error) = self.tidy(had_chunks).await {
+            // The state is saved; what is left over is found again by the next write.
+            tracing::warn!(%error, "old parts of the state could not be removed");
+        }
+        Ok(())
+    }
+
+    /// Sets an annotation on the state.
+    pub(super) async fn note(
+        &mut self,
+        still_held: impl Fn() -> Result<(), Fault>,
+        key: &str,
+        value: &str,
+    ) -> Result<(), Fault> {
+        self.secret
+            .update(still_held, |secret| annotate(secret, key, value))
+            .await
+    }
+
+    /// Removes what the state is no longer in.
+    async fn tidy(&mut self, had_chunks: bool) -> Result<(), Fault> {
+        if had_chunks || self.manifest.is_some() {
+            let keep: Vec<&Manifest> = self.manifest.iter().collect();
+            self.chunks().sweep(&keep).await?;
+        }
+        while let Some(name) = self.parts.last() {
+            remove(&self.api, name).await?;
+            self.parts.pop();
+        }
+        Ok(())
+    }
+
+    /// Removes the state for good.
+    pub(super) async fn delete(mut self, still_held: impl Fn() -> Result<(), Fault>) -> Result<(), Fault> {
+        still_held()?;
+        while let Some(name) = self.parts.pop() {
+            remove(&self.api, &name).await?;
+        }
+        let name = self.secret().metadata.name.clone().unwrap_or_default();
+        let chunks = self.chunks();
+        remove(&self.api, &name).await?;
+        chunks.sweep(&[]).await
+    }
+}
+
+async fn remove(api: &Api<Secret>, name: &str) -> Result<(), Fault> {
+    match call(
+        "delete",
+        format!("Secret {name}"),
+        api.delete(name, &Default::default()),
+    )
+    .await
+    {
+        Err(fault) if !fault.is_not_found() => Err(fault),
+        _ => Ok(()),
+    }
+}
+
+fn chunks(client: &Client, slot: &Slot, owner: Option<OwnerReference>) -> Chunks {
+    Chunks::new(client, slot.namespace(), slot.chunks("state"), owner)
+}
+
+pub(super) fn owner(secret: &Secret) -> OwnerReference {
+    OwnerReference {
+        api_version: "v1".to_owned(),
+        kind: "Secret".to_owned(),
+        name: secret.metadata.name.clone().unwrap_or_default(),
+        uid: secret.metadata.uid.clone().unwrap_or_default(),
+        ..OwnerReference::default()
+    }
+}
+
+/// Reads the state that this Secret holds or points at.
+pub(super) async fn find(client: &Client, slot: &Slot, secret: &Secret) -> Result<Found, Fault> {
+    let what = slot.tell("Secret", &slot.secret());
+    let damaged = |why: &str| Fault::damaged(&what, why);
+    let Some(first) = secret.data.as_ref().and_then(|data| data.get(KEY)) else {
+        return Ok(Found {
+            bytes: None,
+            manifest: None,
+            parts: Vec::new(),
+        });
+    };
+    if first.0.starts_with(b"{") {
+        let pointer: Pointer = serde_json::from_slice(&first.0)
+            .map_err(|_| damaged("it points at chunks in a way that is not known"))?;
+        let pieces = chunks(client, slot, None).get(&pointer.manifest).await?;
+        let bytes = unpack(&pieces).map_err(|why| damaged(&why))?;
+        return Ok(Found {
+            bytes: Some(bytes),
+            manifest: Some(pointer.manifest),
+            parts: Vec::new(),
+        });
+    }
+    let parts = find_parts(client, slot).await?;
+    let pieces: Vec<&[u8]> = std::iter::once(first.0.as_slice())
+        .chain(parts.iter().map(|(_, piece)| piece.as_slice()))
+        .collect();
+    let bytes = unpack(&pieces).map_err(|why| damaged(&why))?;
+    Ok(Found {
+        bytes: Some(bytes),
+        manifest: None,
+        parts: parts.into_iter().map(|(name, _)| name).collect(),
+    })
+}
+
+/// The number of the last journal record that the state contains.
+pub(super) fn covered_of(secret: &Secret) -> u64 {
+    annotation(secret, COVERED)
+        .and_then(|text| text.parse().ok())
+        .unwrap_or(0)
+}
+
+/// Terraform's further parts, in order.
+async fn find_parts(client: &Client, slot: &Slot) -> Result<Vec<(String, Vec<u8>)>, Fault> {
+    let api: Api<Secret> = Api::namespaced(client.clone(), slot.namespace());
+    let what = format!("Secrets in {}", slot.namespace());
+    let params = ListParams::default().labels(&slot.selector());
+    let names = persist("list", &what, || api.list_metadata(&params)).await?;
+    let mut numbered: Vec<(u32, String)> = names
+        .items
+        .into_iter()
+        .filter_map(|object| object.metadata.name)
+        .filter_map(|name| Some((slot.part(&name)?, name)))
+        .collect();
+    numbered.sort();
+    let mut parts = Vec::with_capacity(numbered.len());
+    for (_, name) in numbered {
+        let what = slot.tell("Secret", &name);
+        let secret = persist("read", &what, || api.get(&name)).await?;
+        let piece = secret
+            .data
+            .and_then(|mut data| data.remove(KEY))
+            .unwrap_or_default()
+            .0;
+        parts.push((name, piece));
+    }
+    Ok(parts)
+}
+
+fn pack(bytes: &[u8]) -> Vec<u8> {
+    let mut packed = GzEncoder::new(Vec::with_capacity(bytes.len() / 8), Compression::default());
+    // Writing to memory does not fail.
+    let written = packed.write_all(bytes);
+    debug_assert!(written.is_ok());
+    packed.finish().unwrap_or_default()
+}
+
+/// Unpacks a stream cut into pieces. It may end before the last piece: pieces after that are remains of an earlier,
+/// larger state, which a crash kept from being removed.
+fn unpack(pieces: &[impl AsRef<[u8]>]) -> Result<Vec<u8>, String> {
+    let mut rest = Pieces {
+        pieces: pieces.iter().map(AsRef::as_ref).collect(),
+        at: 0,
+    };
+    let mut bytes = Vec::new();
+    let read = GzDecoder::new(&mut rest)
+        .take(MAX_STATE + 1)
+        .read_to_end(&mut bytes);
+    read.map_err(|error| format!("it holds no whole gzip stream ({error})"))?;
+    if bytes.len() as u64 > MAX_STATE {
+        return Err(format!("it unpacks to more than {} MiB", MAX_STATE >> 20));
+    }
+    if rest.at != 0 {
+        return Err("something follows the state in it".to_owned());
+    }
+    Ok(bytes)
+}
+
+/// Pieces read one after the other; `at` is not 0 in the midst of one.
+struct Pieces<'a> {
+    pieces: std::collections::VecDeque<&'a [u8]>,
+    at: usize,
+}
+
+impl Read for Pieces<'_> {
+    fn read(&mut self, into: &mut [u8]) -> std::io::Result<usize> {
+        let length = self.fill_buf()?.read(into)?;
+        self.consume(length);
+        Ok(length)
+    }
+}
+
+impl BufRead for Pieces<'_> {
+    fn fill_buf(&mut self) -> std::io::Result<&[u8]> {
+        while self.pieces.front().is_some_and(|piece| piece.is_empty()) {
+            self.pieces.pop_front();
+        }
+        Ok(self.pieces.front().map_or(&[], |piece| &piece[self.at..]))
+    }
+
+    fn consume(&mut self, amount: usize) {
+        self.at += amount;
+        if self.pieces.front().is_some_and(|piece| self.at >= piece.len()) {
+            self.pieces.pop_front();
+            self.at = 0;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(pieces: &[&[u8]], want: Result<&[u8], &str>) {
+        match (unpack(pieces), want) {
+            (Ok(found), Ok(want)) => assert_eq!(found, want),
+            (Err(found), Err(want)) => assert!(found.contains(want), "{found}"),
+            (found, want) => panic!("{found:?} {want:?}"),
+        }
+    }
+
+    #[test]
+    fn a_stream_may_be_cut_anywhere_and_remains_are_ignored() {
+        let bytes: Vec<u8> = (0..2000_u32)
+            .flat_map(|number| number.wrapping_mul(2_654_435_761).to_be_bytes())
+            .collect();
+        let packed = pack(&bytes);
+        check(&[&packed], Ok(&bytes));
+        for cut in [1, 9, 10, 100, packed.len() - 8, packed.len() - 1] {
+            let (a, b) = packed.split_at(cut);
+            check(&[a, b], Ok(&bytes));
+            check(&[a, &[], b, b"remains", b"more"], Ok(&bytes));
+            check(&[a], Err("gzip"));
+            check(&[b], Err("gzip"));
+        }
+        check(&[&packed, b"remains"], Ok(&bytes));
+        check(&[&[packed.as_slice(), b"x"].concat()], Err("follows"));
+        check(&[b""], Err("gzip"));
+    }
+}
