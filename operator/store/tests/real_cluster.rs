@@ -446,7 +446,7 @@ async fn whoever_lost_the_lock_writes_nothing_more() {
     world
         .meddle(|lease| lease.spec.as_mut().unwrap().holder_identity = None)
         .await;
-    let (_lock, new, found) = world.open().await;
+    let (new_lock, new, found) = world.open().await;
     assert_eq!(tell(&found), "0 t.a?");
     for diags in [
         old.journal(vec![outcome("t.a", 1)]).await.unwrap_err(),
@@ -466,9 +466,18 @@ async fn whoever_lost_the_lock_writes_nothing_more() {
     .unwrap();
     assert!(!lock.is_held());
     assert!(old.journal(vec![intent("t.b")]).await.is_err());
+    // What the loser had uploaded is swept up by the next holder.
+    assert_ne!(world.chunks().await, 0);
     // Giving back what is another's does nothing.
     lock.release().await.unwrap();
     new.journal(vec![intent("t.c")]).await.unwrap();
+    drop(new);
+    new_lock.release().await.unwrap();
+    let (_lock, _store, found) = world.open().await;
+    assert_eq!(
+        (tell(&found), world.chunks().await),
+        ("1 t.a? t.c?".to_owned(), 0)
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -23,11 +23,12 @@ pub(super) struct Lock {
     /// Kept open: closing it frees the lock.
     _own: File,
     info_file: PathBuf,
+    told: bool,
 }
 
 impl Lock {
     /// Takes the lock. `own` is our lock file, `info_file` where the holder is told.
-    pub(super) fn take(own: &Path, info_file: PathBuf, info: &LockInfo) -> Result<Self, Diags> {
+    pub(super) fn take(own: &Path, info_file: PathBuf) -> Result<Self, Diags> {
         let file = OpenOptions::new()
             .write(true)
             .create(true)
@@ -36,23 +37,31 @@ impl Lock {
             .open(own);
         let file = file.map_err(|error| DiskError::new("open", own, error).diags(SUMMARY))?;
         match file.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(held(&info_file)),
-            Err(TryLockError::Error(error)) => return Err(DiskError::new("lock", own, error).diags(SUMMARY)),
+            Ok(()) => Ok(Self {
+                _own: file,
+                info_file,
+                told: false,
+            }),
+            Err(TryLockError::WouldBlock) => Err(held(&info_file)),
+            Err(TryLockError::Error(error)) => Err(DiskError::new("lock", own, error).diags(SUMMARY)),
         }
-        disk::write(&info_file, info.to_json().as_bytes(), |_| Ok(()))
-            .map_err(|error| error.diags(SUMMARY))?;
-        Ok(Self {
-            _own: file,
-            info_file,
-        })
+    }
+
+    /// Tells who holds it, once Terraform's lock is ours too: until then the file may be Terraform's.
+    pub(super) fn tell(&mut self, info: &LockInfo) -> Result<(), Diags> {
+        let written = disk::write(&self.info_file, info.to_json().as_bytes(), |_| Ok(()));
+        written.map_err(|error| error.diags(SUMMARY))?;
+        self.told = true;
+        Ok(())
     }
 }
 
 impl Drop for Lock {
     fn drop(&mut self) {
         // Only information: whoever locks next writes it anew.
-        if let Err(error) = fs::remove_file(&self.info_file) {
+        if self.told
+            && let Err(error) = fs::remove_file(&self.info_file)
+        {
             tracing::debug!(%error, "the lock information could not be removed");
         }
     }

@@ -99,7 +99,8 @@ impl FileStore {
         ))
     }
 
-    /// Reads what is there without a lock: it may change the moment after.
+    /// Reads what is there without a lock: it may change the moment after. Not for a folder that this process has
+    /// opened: that would free its lock against Terraform.
     pub async fn peek(folder: &Path) -> Result<Recovered, Diags> {
         let paths = Paths::of(folder);
         blocking(move || {
@@ -155,7 +156,8 @@ impl Inner {
             // Plans and journals may hold secrets; no repository should.
             fs::write(&ignore, "*\n").map_err(make)?;
         }
-        // Terraform's lock first: else its own lock information would be overwritten.
+        // Ours first: were the state file opened while this process holds it, closing it would free Terraform's lock.
+        let mut lock = Lock::take(&paths.own.join("lock"), paths.lock_info.clone())?;
         let held = match OpenOptions::new().read(true).write(true).open(&paths.state) {
             Ok(file) => {
                 lock::lock_state(&file).map_err(|_| lock::held(&paths.lock_info))?;
@@ -164,7 +166,7 @@ impl Inner {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
             Err(error) => return Err(DiskError::new("open", &paths.state, error).diags(READING)),
         };
-        let lock = Lock::take(&paths.own.join("lock"), paths.lock_info.clone(), info)?;
+        lock.tell(info)?;
         let prior = match &held {
             Some(file) => Some(read_held(file, &paths.state)?),
             None => None,

@@ -4,7 +4,7 @@
 
 use std::{fmt::Display, future::Future, time::Duration};
 
-use ::kube::Error;
+use ::kube::{Error, api::PostParams};
 use ashlar_diag::{Diag, Diags};
 
 /// Longer than the API server gives itself for a write.
@@ -17,6 +17,14 @@ pub(super) const RETRY_AFTER: [Duration; 5] = [
     Duration::from_secs(3),
     Duration::from_secs(6),
 ];
+
+/// How objects are written: the server records who did.
+pub(super) fn as_ashlar() -> PostParams {
+    PostParams {
+        field_manager: Some("ashlar".to_owned()),
+        ..PostParams::default()
+    }
+}
 
 /// What could not be done in the cluster.
 #[derive(Debug, thiserror::Error)]

@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ::kube::{
     Api, Client,
-    api::{DeleteParams, ListParams, PostParams},
+    api::{DeleteParams, ListParams},
 };
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::{
-    call::{Fault, call, persist},
+    call::{Fault, as_ashlar, call, persist},
     names::{GROUP, ours},
 };
 
@@ -113,7 +113,7 @@ impl Chunks {
             ..Secret::default()
         };
         let what = format!("Secret {}/{}", self.namespace, chunk.name);
-        let params = PostParams::default();
+        let params = as_ashlar();
         match persist("create", &what, || self.api.create(&params, &secret)).await {
             Ok(_) => Ok(()),
             // An attempt whose answer was lost. It cannot be anyone else's, but look.
@@ -164,7 +164,10 @@ impl Chunks {
     /// Removes chunks that no manifest in `keep` names. Only whoever may write manifests of this group may do this.
     pub(super) async fn sweep(&self, keep: &[&Manifest]) -> Result<(), Fault> {
         let kept: BTreeSet<&str> = keep.iter().flat_map(|manifest| manifest.names()).collect();
-        let params = ListParams::default().labels(&format!("{GROUP}={}", self.group));
+        // From the server's cache: what is not seen yet is swept next time, and a real list would read every Secret.
+        let params = ListParams::default()
+            .labels(&format!("{GROUP}={}", self.group))
+            .match_any();
         let what = format!("Secrets in {}", self.namespace);
         let found = persist("list", &what, || self.api.list_metadata(&params)).await?;
         for object in found.items {

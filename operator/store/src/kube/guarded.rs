@@ -4,11 +4,11 @@
 //! holder claims the Secret before it reads it; from then on every write of an earlier holder meets another version,
 //! looks, finds the higher number and gives up. A write whose answer was lost is recognised by what the Secret holds.
 
-use ::kube::{Api, Client, api::PostParams};
+use ::kube::{Api, Client};
 use k8s_openapi::api::core::v1::Secret;
 
 use super::{
-    call::{Fault, RETRY_AFTER, call, persist},
+    call::{Fault, RETRY_AFTER, as_ashlar, call, persist},
     names::FENCE,
 };
 
@@ -52,7 +52,7 @@ impl Guarded {
         let name = template.metadata.name.clone().unwrap_or_default();
         let what = format!("Secret {namespace}/{name}");
         let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
-        let params = PostParams::default();
+        let params = as_ashlar();
         for pause in RETRY_AFTER {
             let claimed = match persist("read", &what, || api.get_opt(&name)).await? {
                 Some(found) if fence_of(&found) > fence => return Err(Fault::Fenced { what }),
@@ -100,7 +100,7 @@ impl Guarded {
         change: impl Fn(&mut Secret),
     ) -> Result<(), Fault> {
         let name = self.last.metadata.name.clone().unwrap_or_default();
-        let params = PostParams::default();
+        let params = as_ashlar();
         let mut wanted = self.last.clone();
         change(&mut wanted);
         annotate(&mut wanted, FENCE, self.fence);

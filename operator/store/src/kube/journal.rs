@@ -60,7 +60,7 @@ impl JournalSecret {
             .map_err(fault)?;
         let (journal, rolled) = read(client, slot, secret.secret()).await?;
         let tail = lines(secret.secret()).to_vec();
-        Ok(Self {
+        let claimed = Self {
             client: client.clone(),
             slot: slot.clone(),
             secret,
@@ -68,7 +68,12 @@ impl JournalSecret {
             rolled,
             tail,
             saved: None,
-        })
+        };
+        let keep: Vec<&Manifest> = claimed.rolled.iter().collect();
+        if let Err(error) = claimed.chunks().sweep(&keep).await {
+            tracing::warn!(%error, "remains of earlier runs could not be removed");
+        }
+        Ok(claimed)
     }
 
     /// What it says.

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, fmt};
 
-use ::kube::{Api, Client, api::PostParams};
+use ::kube::{Api, Client};
 use ashlar_diag::Diags;
 use hkdf::Hkdf;
 use hmac::{Hmac, Mac};
@@ -13,7 +13,7 @@ use k8s_openapi::{ByteString, api::core::v1::Secret};
 use sha2::Sha256;
 
 use super::{
-    call::{Fault, persist},
+    call::{Fault, as_ashlar, persist},
     names::ours,
 };
 
@@ -74,7 +74,7 @@ impl OperatorKey {
                 type_: Some("Opaque".to_owned()),
                 ..Secret::default()
             };
-            let params = PostParams::default();
+            let params = as_ashlar();
             match persist("create", &what, || api.create(&params, &secret)).await {
                 // Whoever was faster, what stands there now is the key: read it.
                 Ok(_) => {}

@@ -13,7 +13,7 @@ use std::{
     time::Instant,
 };
 
-use ::kube::{Api, Client, api::PostParams};
+use ::kube::{Api, Client};
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::StopFlag;
 use jiff::Timestamp;
@@ -27,7 +27,7 @@ use k8s_openapi::{
 use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{Fault, call, persist},
+    call::{Fault, as_ashlar, call, persist},
     names::{FENCE, LOCK_INFO, LOCKED_BY, Slot},
     presence::Presence,
     time::{DURATION, RENEW, RENEW_AGAIN, duration_seconds, now, runs_out},
@@ -122,7 +122,7 @@ async fn try_acquire(
     let secrets: Api<Secret> = Api::namespaced(client.clone(), slot.namespace());
     let name = slot.lease();
     let what = slot.tell("Lease", &name);
-    let params = PostParams::default();
+    let params = as_ashlar();
     let state = slot.secret();
     let recorded = persist("read", &slot.tell("Secret", &state), || {
         secrets.get_metadata_opt(&state)
@@ -377,7 +377,7 @@ impl Shared {
     /// Renews the lock; fails with [`Fault::LockLost`] only where someone else has it.
     async fn renew(&self) -> Result<(), Fault> {
         let name = self.slot.lease();
-        let params = PostParams::default();
+        let params = as_ashlar();
         let mut lease = self.lease.lock().await;
         for _ in 0..3 {
             let began = Instant::now();
@@ -414,7 +414,7 @@ impl Shared {
 
     async fn release(&self) -> Result<(), Fault> {
         let name = self.slot.lease();
-        let params = PostParams::default();
+        let params = as_ashlar();
         let mut lease = self.lease.lock().await;
         let mut attempts = 0;
         loop {

@@ -7,14 +7,14 @@ use std::collections::BTreeMap;
 
 use ::kube::{
     Api, Client,
-    api::{DeleteParams, ListParams, PostParams},
+    api::{DeleteParams, ListParams},
 };
 use ashlar_diag::{Diag, Diags};
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    call::{Fault, call, persist},
+    call::{Fault, as_ashlar, call, persist},
     chunks::{Chunks, Manifest},
     key::{OperatorKey, WorkspaceKeys},
     names::{ours, short_hash},
@@ -93,7 +93,7 @@ impl PlanStore {
             type_: Some("Opaque".to_owned()),
             ..Secret::default()
         };
-        let params = PostParams::default();
+        let params = as_ashlar();
         match persist("create", &what, || self.api.create(&params, &fresh)).await {
             Err(fault) if fault.is_conflict() => {
                 let mut found = persist("read", &what, || self.api.get(&name)).await?;

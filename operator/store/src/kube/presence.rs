@@ -5,16 +5,13 @@
 
 use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
-use ::kube::{
-    Api, Client,
-    api::{ListParams, PostParams},
-};
+use ::kube::{Api, Client, api::ListParams};
 use ashlar_diag::Diags;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 
 use super::{
-    call::{Fault, call, persist},
+    call::{Fault, as_ashlar, call, persist},
     names::ours,
     time::{RENEW, RENEW_AGAIN, duration_seconds, now, runs_out},
 };
@@ -148,7 +145,7 @@ impl Register {
     async fn renew(&self, id: &str) -> Result<(), Fault> {
         let name = format!("{PREFIX}{id}");
         let what = format!("Lease {}/{name}", self.namespace);
-        let params = PostParams::default();
+        let params = as_ashlar();
         let mut lease = match call("read", &what, self.api.get_opt(&name)).await? {
             Some(lease) => lease,
             None => {

@@ -80,7 +80,7 @@ impl StateSecret {
         let found = find(client, slot, secret.secret()).await?;
         let api = Api::namespaced(client.clone(), slot.namespace());
         let (client, slot) = (client.clone(), slot.clone());
-        let state = Self {
+        let mut state = Self {
             client,
             slot,
             secret,
@@ -88,7 +88,20 @@ impl StateSecret {
             manifest: found.manifest,
             parts: found.parts,
         };
+        state.find_remains().await;
         Ok((state, found.bytes))
+    }
+
+    /// What runs that broke off left behind: chunks that nothing names go now, parts after the next write.
+    async fn find_remains(&mut self) {
+        let keep: Vec<&Manifest> = self.manifest.iter().collect();
+        let swept = self.chunks().sweep(&keep).await;
+        let parts = part_names(&self.api, &self.slot, true).await;
+        match swept.and(parts) {
+            Ok(parts) if parts.len() > self.parts.len() => self.parts = parts,
+            Ok(_) => {}
+            Err(error) => tracing::warn!(%error, "remains of earlier runs could not be found"),
+        }
     }
 
     /// The Secret as last seen.
@@ -132,6 +145,7 @@ impl StateSecret {
                     .get_or_insert_default()
                     .insert(KEY.to_owned(), value.clone());
                 annotate(secret, COVERED, covered);
+                annotate(secret, "encoding", "gzip");
             };
             self.secret.update(&still_held, change).await?;
             self.manifest = manifest;
@@ -234,15 +248,30 @@ pub(super) async fn find(client: &Client, slot: &Slot, secret: &Secret) -> Resul
             parts: Vec::new(),
         });
     }
-    let parts = find_parts(client, slot).await?;
-    let pieces: Vec<&[u8]> = std::iter::once(first.0.as_slice())
-        .chain(parts.iter().map(|(_, piece)| piece.as_slice()))
-        .collect();
+    if let Ok(bytes) = unpack(&[&first.0]) {
+        return Ok(Found {
+            bytes: Some(bytes),
+            manifest: None,
+            parts: Vec::new(),
+        });
+    }
+    let api = Api::namespaced(client.clone(), slot.namespace());
+    let parts = part_names(&api, slot, false).await?;
+    let mut pieces = vec![first.0.clone()];
+    for name in &parts {
+        let part = persist("read", &slot.tell("Secret", name), || api.get(name)).await?;
+        pieces.push(
+            part.data
+                .and_then(|mut data| data.remove(KEY))
+                .unwrap_or_default()
+                .0,
+        );
+    }
     let bytes = unpack(&pieces).map_err(|why| damaged(&why))?;
     Ok(Found {
         bytes: Some(bytes),
         manifest: None,
-        parts: parts.into_iter().map(|(name, _)| name).collect(),
+        parts,
     })
 }
 
@@ -253,31 +282,16 @@ pub(super) fn covered_of(secret: &Secret) -> u64 {
         .unwrap_or(0)
 }
 
-/// Terraform's further parts, in order.
-async fn find_parts(client: &Client, slot: &Slot) -> Result<Vec<(String, Vec<u8>)>, Fault> {
-    let api: Api<Secret> = Api::namespaced(client.clone(), slot.namespace());
+/// The names of Terraform's further parts, in order; `cached` ones may be a moment old.
+async fn part_names(api: &Api<Secret>, slot: &Slot, cached: bool) -> Result<Vec<String>, Fault> {
     let what = format!("Secrets in {}", slot.namespace());
     let params = ListParams::default().labels(&slot.selector());
-    let names = persist("list", &what, || api.list_metadata(&params)).await?;
-    let mut numbered: Vec<(u32, String)> = names
-        .items
-        .into_iter()
-        .filter_map(|object| object.metadata.name)
-        .filter_map(|name| Some((slot.part(&name)?, name)))
-        .collect();
+    let params = if cached { params.match_any() } else { params };
+    let found = persist("list", &what, || api.list_metadata(&params)).await?;
+    let names = found.items.into_iter().filter_map(|object| object.metadata.name);
+    let mut numbered: Vec<(u32, String)> = names.filter_map(|name| Some((slot.part(&name)?, name))).collect();
     numbered.sort();
-    let mut parts = Vec::with_capacity(numbered.len());
-    for (_, name) in numbered {
-        let what = slot.tell("Secret", &name);
-        let secret = persist("read", &what, || api.get(&name)).await?;
-        let piece = secret
-            .data
-            .and_then(|mut data| data.remove(KEY))
-            .unwrap_or_default()
-            .0;
-        parts.push((name, piece));
-    }
-    Ok(parts)
+    Ok(numbered.into_iter().map(|(_, name)| name).collect())
 }
 
 fn pack(bytes: &[u8]) -> Vec<u8> {
