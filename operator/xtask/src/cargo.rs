@@ -14,10 +14,24 @@ pub(crate) fn cargo(line: &str) -> Command {
     command
 }
 
+/// How a program is built.
+#[derive(Clone, Copy)]
+pub(crate) enum Profile {
+    /// Soon.
+    Dev,
+    /// As it is delivered.
+    Release,
+}
+
 /// Builds the product's program and returns its path.
-pub(crate) fn build_ashlar() -> Result<PathBuf> {
-    let line = "build --package ashlar-cli --bin ashlar --message-format json-render-diagnostics";
+pub(crate) fn build_ashlar(profile: Profile) -> Result<PathBuf> {
+    let profile = match profile {
+        Profile::Dev => "dev",
+        Profile::Release => "release",
+    };
+    let line = "build --package ashlar-cli --bin ashlar --message-format json-render-diagnostics --profile";
     let output = cargo(line)
+        .arg(profile)
         .stderr(Stdio::inherit())
         .output()
         .context("cannot start cargo")?;

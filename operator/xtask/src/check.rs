@@ -22,7 +22,7 @@ pub(crate) fn steps() -> Vec<Step> {
         Step::new("tidy", || tidy::check().map(|()| None)),
         Step::command(
             "lints",
-            cargo("clippy --workspace --all-targets --keep-going -- -D warnings"),
+            cargo("clippy --workspace --all-targets --all-features --keep-going -- -D warnings"),
         ),
         Step::new("generated files", || generate::check().map(|()| None)),
     ];

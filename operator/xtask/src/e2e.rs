@@ -10,7 +10,7 @@ use ashlar_xtask::cluster::Cluster;
 use ashlar_xtask::tools::{self, Group, Tools};
 use ashlar_xtask::{layout, process};
 
-use crate::cargo::{build_ashlar, cargo};
+use crate::cargo::{Profile, build_ashlar, cargo};
 use crate::step::{self, Count};
 
 /// Run the end to end tests.
@@ -34,13 +34,29 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     }
 }
 
-/// Runs the tests against a control plane of their own, which is removed afterwards, whatever became of them.
+/// Runs the tests against a control plane of their own.
 pub(crate) fn fresh(name: Option<&str>) -> Result<Count> {
+    let bench = Bench::build()?;
+    on_fresh(&bench.tools, |cluster| bench.tests(name, cluster))
+}
+
+/// The stores' tests against a control plane of their own.
+pub(crate) fn stores() -> Result<Count> {
+    let tools = tools::build(&[Group::Kube])?;
+    on_fresh(&tools, |cluster| {
+        let line = "test --package ashlar-store --features real-cluster --test real_cluster --no-fail-fast";
+        let mut command = cargo(line);
+        command.env("KUBECONFIG", cluster.kubeconfig());
+        step::counted(command)
+    })
+}
+
+/// Starts a control plane, which is removed afterwards, whatever became of the tests.
+fn on_fresh(tools: &Tools, tests: impl FnOnce(&Cluster) -> Result<Count>) -> Result<Count> {
     let folder = layout::cache()?.join("e2e");
     remove_abandoned(&folder)?;
-    let bench = Bench::build()?;
-    let cluster = Cluster::up(&folder.join(std::process::id().to_string()), &bench.tools)?;
-    let outcome = bench.tests(name, &cluster);
+    let cluster = Cluster::up(&folder.join(std::process::id().to_string()), tools)?;
+    let outcome = tests(&cluster);
     let removed = cluster.destroy();
     let count = outcome?;
     removed.map(|()| count)
@@ -55,7 +71,7 @@ struct Bench {
 impl Bench {
     fn build() -> Result<Self> {
         Ok(Self {
-            ashlar: build_ashlar()?,
+            ashlar: build_ashlar(Profile::Dev)?,
             tools: tools::build(&Group::DEFAULT)?,
         })
     }

@@ -10,7 +10,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use ashlar_xtask::{layout, process};
 
-use crate::cargo::build_ashlar;
+use crate::cargo::{Profile, build_ashlar};
 
 /// Write the generated files.
 #[derive(clap::Args)]
@@ -72,7 +72,7 @@ fn write() -> Result<()> {
 
 /// The files that are not as they should be, with the content they should have; `None` for one that should not be.
 fn differences() -> Result<BTreeMap<PathBuf, Option<String>>> {
-    let ashlar = build_ashlar()?;
+    let ashlar = build_ashlar(Profile::Dev)?;
     let mut differences = BTreeMap::new();
     for source in SOURCES {
         let printed = process::output(Command::new(&ashlar).arg(source.command))?;

@@ -3,6 +3,7 @@
 //! It only starts other programs and reads the tree; no rule of the product may live here.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line tool")]
 
+mod bench;
 mod cargo;
 mod check;
 mod control_plane;
@@ -28,6 +29,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Task {
+    Bench(bench::Args),
     Check(check::Args),
     Cluster(control_plane::Args),
     E2e(e2e::Args),
@@ -40,6 +42,7 @@ enum Task {
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Task::Bench(args) => bench::run(&args),
         Task::Check(args) => check::run(&args),
         Task::Cluster(args) => control_plane::run(&args),
         Task::E2e(args) => e2e::run(&args),

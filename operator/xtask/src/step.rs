@@ -75,8 +75,15 @@ impl std::error::Error for TestsFailed {}
 /// Runs a test command, passing its output on. No counted test at all is a failure.
 pub(crate) fn counted(command: Command) -> Result<Count> {
     let shown = process::show(&command);
-    let (count, success) = watch(command)?;
-    match count {
+    let mut total: Option<Count> = None;
+    let success = watch(command, |line| {
+        if let Some(count) = Count::in_line(line.trim_end()) {
+            let sum = total.get_or_insert_default();
+            sum.passed += count.passed;
+            sum.failed += count.failed;
+        }
+    })?;
+    match total {
         Some(Count { passed: 0, failed: 0 }) | None if success => bail!("{shown} ran no test"),
         Some(count) if success && count.failed == 0 => Ok(count),
         Some(count) => Err(TestsFailed(count, format!("{shown} failed")).into()),
@@ -86,32 +93,38 @@ pub(crate) fn counted(command: Command) -> Result<Count> {
 
 /// Runs a command, passing its output on.
 pub(crate) fn stream(command: Command) -> Result<()> {
-    let shown = process::show(&command);
-    if !watch(command)?.1 {
-        bail!("{shown} failed");
-    }
-    Ok(())
+    text(command).map(drop)
 }
 
-fn watch(mut command: Command) -> Result<(Option<Count>, bool)> {
+/// As [`stream`], and returns what the command printed.
+pub(crate) fn text(command: Command) -> Result<String> {
+    let shown = process::show(&command);
+    let mut text = String::new();
+    let success = watch(command, |line| {
+        text += line;
+        text.push('\n');
+    })?;
+    if !success {
+        bail!("{shown} failed");
+    }
+    Ok(text)
+}
+
+/// Runs a command, passing each line of its output on, and tells whether it succeeded.
+fn watch(mut command: Command, mut seen: impl FnMut(&str)) -> Result<bool> {
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let mut child = command
         .spawn()
         .with_context(|| format!("cannot start {}", process::show(&command)))?;
-    let mut total = None;
     if let Some(output) = child.stdout.take() {
         for line in BufReader::new(output).split(b'\n') {
             let line = line?;
             let line = String::from_utf8_lossy(&line);
             println!("{line}");
-            if let Some(count) = Count::in_line(line.trim_end()) {
-                let sum: &mut Count = total.get_or_insert_default();
-                sum.passed += count.passed;
-                sum.failed += count.failed;
-            }
+            seen(&line);
         }
     }
-    Ok((total, child.wait()?.success()))
+    Ok(child.wait()?.success())
 }
 
 struct Outcome {

@@ -7,20 +7,28 @@ use anyhow::Result;
 use ashlar_xtask::tools::{self, Group};
 
 use crate::cargo::cargo;
-use crate::step::{self, Step};
-use crate::{check, e2e};
+use crate::step::{self, Count, Step};
+use crate::{check, e2e, quickstart};
 
 /// Run all checks and tests, end to end ones included.
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
 /// Kinds of recorded behaviour of Terraform, each a folder under tests/oracle.
-const ORACLES: [&str; 5] = ["syntax", "wire", "expressions", "validate", "scenarios"];
+const ORACLES: [&str; 4] = ["syntax", "wire", "expressions", "scenarios"];
 
 pub(crate) fn run(Args {}: &Args) -> Result<()> {
     let mut steps = vec![Step::new("tools", || tools::build(&Group::DEFAULT).map(|_| None))];
     steps.extend(check::steps());
     steps.extend(ORACLES.map(conformance));
+    let providers =
+        "test --package ashlar-provider --features real-providers --test real_providers --no-fail-fast";
+    steps.push(Step::new("real providers", || with_plugins(providers).map(Some)));
+    steps.push(Step::new("stores on a cluster", || e2e::stores().map(Some)));
+    steps.push(Step::new("quickstart", || quickstart::test(false).map(|()| None)));
+    steps.push(Step::new("quickstart in a cluster", || {
+        quickstart::test(true).map(|()| None)
+    }));
     steps.push(Step::new("e2e", || e2e::fresh(None).map(Some)));
     step::run_all(steps)
 }
@@ -31,9 +39,12 @@ fn conformance(kind: &str) -> Step {
          --pending tests/oracle/pending.txt"
     );
     let name = format!("conformance {kind}");
-    Step::new(&name, move || {
-        let mut command = cargo(&line);
-        tools::build(&[Group::Providers])?.set(&mut command);
-        step::counted(command).map(Some)
-    })
+    Step::new(&name, move || with_plugins(&line).map(Some))
+}
+
+/// Runs a test command that finds the plugins.
+fn with_plugins(line: &str) -> Result<Count> {
+    let mut command = cargo(line);
+    tools::build(&[Group::Providers])?.set(&mut command);
+    step::counted(command)
 }

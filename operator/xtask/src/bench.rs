@@ -1,0 +1,30 @@
+//! `cargo xtask bench`: what Ashlar costs, beside a peer that does the same work in the same minutes.
+//!
+//! Figures of two runs at different times say little on a machine that does other things as well, so nothing here
+//! compares with a figure that was kept.
+
+mod backend;
+mod engine;
+mod layers;
+mod measure;
+mod table;
+
+use anyhow::Result;
+
+/// Measure.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(clap::Subcommand)]
+enum What {
+    Engine(engine::Args),
+}
+
+pub(crate) fn run(args: &Args) -> Result<()> {
+    match &args.what {
+        What::Engine(args) => engine::run(args),
+    }
+}

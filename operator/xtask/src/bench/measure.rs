@@ -1,0 +1,83 @@
+//! What one command costs: wall time, CPU time, peak memory, as the kernel counted them.
+
+use std::fs::File;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use ashlar_xtask::process;
+use wait4::{ResUse, Wait4 as _};
+
+/// The cost of one command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Cost {
+    pub(super) wall: Duration,
+    /// Of the program in user mode and in the kernel, with the children that it waited for.
+    pub(super) cpu: Duration,
+    /// Largest resident set of the program or of one of its children, in bytes.
+    pub(super) peak: u64,
+}
+
+/// Runs `command`, with both outputs in the file `log`. Any status but 0 is an error that quotes the end of the log.
+pub(super) fn run(command: &mut Command, log: &Path) -> Result<Cost> {
+    let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    command
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file);
+    let start = Instant::now();
+    let child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", process::show(command)))?;
+    let ResUse { status, rusage } = child.wait4()?;
+    let wall = start.elapsed();
+    if !status.success() {
+        bail!(
+            "{} ended with {status}; the end of what it printed:\n{}",
+            process::show(command),
+            process::tail(log, 4000)?
+        );
+    }
+    Ok(Cost {
+        wall,
+        cpu: rusage.utime + rusage.stime,
+        peak: rusage.maxrss,
+    })
+}
+
+/// The median of each figure by itself; the lower one of the two in the middle. `None` without costs.
+pub(super) fn median(costs: &[Cost]) -> Option<Cost> {
+    fn middle<T: Ord>(figures: impl Iterator<Item = T>) -> Option<T> {
+        let mut sorted: Vec<T> = figures.collect();
+        sorted.sort_unstable();
+        let middle = sorted.len().checked_sub(1)? / 2;
+        sorted.into_iter().nth(middle)
+    }
+    Some(Cost {
+        wall: middle(costs.iter().map(|cost| cost.wall))?,
+        cpu: middle(costs.iter().map(|cost| cost.cpu))?,
+        peak: middle(costs.iter().map(|cost| cost.peak))?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_taken_of_each_figure() {
+        let cost = |wall, cpu, peak| Cost {
+            wall: Duration::from_millis(wall),
+            cpu: Duration::from_millis(cpu),
+            peak,
+        };
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[cost(5, 6, 7)]), Some(cost(5, 6, 7)));
+        assert_eq!(median(&[cost(5, 1, 9), cost(2, 2, 8)]), Some(cost(2, 1, 8)));
+        assert_eq!(
+            median(&[cost(9, 3, 2), cost(1, 4, 3), cost(5, 5, 1)]),
+            Some(cost(5, 4, 2))
+        );
+    }
+}
