@@ -68,7 +68,7 @@ impl Run<'_> {
             identity: live.identity.as_ref(),
         };
         let answer = self.ask(&*provider, change, Activity::Delete, request).await?;
-        diags.extend(unplaced(answer.diags, &change.address));
+        diags.extend(unplaced(answer.diags));
         let kept = self.judge_deleted(
             change,
             schema,
@@ -142,7 +142,7 @@ impl Run<'_> {
                 change.provider.provider.for_display(),
                 change.address
             );
-            Diag::error("Provider returned invalid result object after apply", detail).about(&change.address)
+            Diag::error("Provider returned invalid result object after apply", detail)
         };
         match state {
             None => {

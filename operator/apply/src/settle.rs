@@ -99,7 +99,6 @@ impl Run<'_> {
                 change.address
             );
             return Err(Diag::error("Configuration contains unknown value", detail)
-                .about(&change.address)
                 .into());
         };
         if let Some(check) = outcome.check {

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use ashlar_addr::DeposedKey;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
     Action, Change,
@@ -33,15 +34,34 @@ impl Run<'_> {
         };
         let (instance, _) = self.instance(&change.address)?;
         let provider = self.engine.provider(&change.provider)?;
-        if let Some(key) = change.depose_as {
-            self.keeper.change(|state| state.depose(&change.address, key));
+        let old = self.keeper.read(|state| state.current(&change.address).cloned());
+        let deposes = change.depose_as.zip(old);
+        if let Some((key, old)) = &deposes {
+            self.move_object(change, (None, None), (Some(*key), Some(old.clone())), &*provider).await?;
         }
         let result = self.write_planned(&instance, &*provider, change).await;
-        if let (Err(_), Some(key)) = (&result, change.depose_as) {
-            // Nothing took the old object's place: it is the current one again, else it would be made twice.
-            self.keeper.change(|state| state.restore(&change.address, key));
+        if let (Err(_), Some((key, old))) = (&result, deposes) {
+            let replaced = self.keeper.read(|state| state.current(&change.address).is_some());
+            if !replaced {
+                // Nothing took the old object's place: it is the current one again, else it would be made twice.
+                self.move_object(change, (Some(key), None), (None, Some(old)), &*provider).await?;
+            }
         }
         result
+    }
+
+    /// Moves an object between its current and its deposed place; on record first as what it becomes, so that it is never
+    /// in neither.
+    async fn move_object(
+        &self,
+        change: &Change,
+        from: (Option<DeposedKey>, Option<Arc<Object>>),
+        to: (Option<DeposedKey>, Option<Arc<Object>>),
+        provider: &dyn Provider,
+    ) -> Result<(), Diags> {
+        let journalled = provider.has_effects();
+        self.keeper.outcome(&change.address, to.0, &change.provider, to.1, journalled).await?;
+        self.keeper.outcome(&change.address, from.0, &change.provider, from.1, journalled).await
     }
 
     async fn write_planned(
@@ -58,6 +78,7 @@ impl Run<'_> {
         let planned = instance.plan_change(provider, prior.as_ref(), settled).await?;
         self.compare(instance, change, &planned)?;
         let PlannedInstance {
+            preconditions,
             change: actual,
             config,
             mut diags,
@@ -69,7 +90,6 @@ impl Run<'_> {
                 change.address
             );
             return Err(Diag::error("Configuration contains unknown value", detail)
-                .about(&change.address)
                 .into());
         }
         let creates = change.action != Action::Update;
@@ -114,7 +134,7 @@ impl Run<'_> {
             diags.extend(place_all(
                 answer.diags,
                 &instance.config.body,
-                Some(&change.address),
+                &change.address,
             ));
             self.keep(
                 instance,
@@ -134,8 +154,8 @@ impl Run<'_> {
         self.set_value(&change.address, live.value.clone());
         let lifecycle = &instance.config.lifecycle;
         if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
-            let (status, remarks) = check_postconditions(instance, &live.value);
-            lock(&self.checks).insert(change.address.to_string(), status);
+            let (found, remarks) = check_postconditions(instance, &live.value);
+            lock(&self.checks).insert(change.address.to_string(), preconditions.and(found));
             diags.extend(remarks);
         }
         if diags.has_errors() { Err(diags) } else { Ok(diags) }
@@ -173,7 +193,7 @@ impl Run<'_> {
                 approved.address,
                 approved.provider.provider.for_display()
             );
-            Diag::error("Provider produced inconsistent final plan", detail).about(&approved.address)
+            Diag::error("Provider produced inconsistent final plan", detail)
         };
         let now = actual.change.action;
         let settles = approved.action == Action::Update && now == Action::NoOp;
@@ -247,7 +267,7 @@ impl Run<'_> {
                 change.provider.provider.for_display(),
                 change.address
             );
-            Diag::error(summary, detail).about(&change.address)
+            Diag::error(summary, detail)
         };
         let null = Value::null(instance.schema.block.ty());
         let mut value = match applied.state {

@@ -115,6 +115,13 @@ impl<'a> Engine<'a> {
         let schema = provider.schema().await?;
         let empty = Body::default();
         let block = self.module.provider_block(config);
+        if block.is_none() && config.alias.is_some() {
+            let detail = format!(
+                "Objects in the state are managed with {config}, but the configuration does not hold it any more. Put the \
+                 provider block back until they are destroyed."
+            );
+            return Err(Diag::error("Provider configuration not present", detail).into());
+        }
         let body = block.map_or(&empty, |block| &block.body);
         let scope = self.values.scope();
         let (value, mut diags) = decode_block(body, &schema.provider.block, &scope);
@@ -132,9 +139,9 @@ impl<'a> Engine<'a> {
             diag.subject = block.map(|block| block.header);
             return Err(diag.into());
         }
-        diags.extend(place_all(provider.validate_provider(&value).await, body, None));
+        diags.extend(place_all(provider.validate_provider(&value).await, body, config));
         if !diags.has_errors() {
-            diags.extend(place_all(provider.configure(&value).await, body, None));
+            diags.extend(place_all(provider.configure(&value).await, body, config));
         }
         if diags.has_errors() { Err(diags) } else { Ok(diags) }
     }

@@ -194,6 +194,18 @@ pub enum CheckStatus {
 }
 
 impl CheckStatus {
+    /// The one that counts for both together.
+    #[must_use]
+    pub fn worse(self, other: CheckStatus) -> CheckStatus {
+        let rank = |status| match status {
+            CheckStatus::Pass => 0,
+            CheckStatus::Unknown => 1,
+            CheckStatus::Fail => 2,
+            CheckStatus::Error => 3,
+        };
+        if rank(other) > rank(self) { other } else { self }
+    }
+
     /// As in state files and JSON plans.
     pub fn as_str(self) -> &'static str {
         match self {

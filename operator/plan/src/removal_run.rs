@@ -71,7 +71,7 @@ async fn plan_one(
     let Some(offers) = engine.schemas.get(&provider_config.provider) else {
         return Err(Diags::new());
     };
-    let (live, mut diags) = read_stored(&*provider, &address, schema, object).await?;
+    let (live, mut diags) = read_stored(&*provider, &address, schema, object, None).await?;
     let removal = Removal {
         engine,
         address,

@@ -224,6 +224,16 @@ impl PlanWalk<'_> {
         if conditional {
             watched.extend(all.iter().cloned());
         } else {
+            // What a data source refers to directly counts like depends_on (Terraform `dataDependsOn`).
+            let own = Node::Resource(resource.clone());
+            for node in self.graph.dependencies(&own) {
+                if let Node::Resource(named) = node {
+                    if named.resource.mode == ashlar_addr::Mode::Managed {
+                        watched.extend(self.order.dependencies(named).iter().cloned());
+                        watched.push(named.clone());
+                    }
+                }
+            }
             for depends in &config.depends_on {
                 if let ashlar_eval::Subject::Resource(named) = &depends.subject {
                     let named = named.within_config(ModuleAddr::root());
@@ -427,7 +437,7 @@ pub(crate) fn prevented(address: &ResourceInstance, wanted: Option<(&ResourceCon
         "{address} has lifecycle.prevent_destroy set, but this plan would destroy it. Change the plan by undoing what forces \
          the destruction, or take prevent_destroy out."
     );
-    let diag = Diag::error("Instance cannot be destroyed", detail).about(address);
+    let diag = Diag::error("Instance cannot be destroyed", detail);
     match wanted {
         Some((config, _)) => diag.at(config.header).into(),
         None => diag.into(),

@@ -20,6 +20,8 @@ pub struct ProviderDiag {
     pub detail: String,
     /// The argument meant.
     pub path: Option<Path>,
+    /// Is it about the call itself (a dead plugin, nonsense on the wire), not about a configuration?
+    pub is_call_fault: bool,
 }
 
 /// A value beside the remarks made on the way. With an error among them, `value` may still hold what is known.

@@ -105,6 +105,7 @@ fn remote_state_schema() -> Schema {
 
 fn error(summary: impl Into<String>, detail: impl Into<String>, path: Option<Path>) -> ProviderDiag {
     ProviderDiag {
+        is_call_fault: false,
         severity: Severity::Error,
         summary: summary.into(),
         detail: detail.into(),

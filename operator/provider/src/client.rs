@@ -104,6 +104,7 @@ impl CallError {
             },
         };
         ProviderDiag {
+            is_call_fault: true,
             severity: Severity::Error,
             summary: summary.to_owned(),
             detail,

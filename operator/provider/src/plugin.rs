@@ -214,6 +214,7 @@ impl Plugin {
             self.name
         );
         vec![ProviderDiag {
+            is_call_fault: true,
             severity: Severity::Error,
             summary: "Plugin error".to_owned(),
             detail,
@@ -235,6 +236,7 @@ impl Plugin {
             placed(error)
         );
         vec![ProviderDiag {
+            is_call_fault: true,
             severity: Severity::Error,
             summary: "Plugin error".to_owned(),
             detail,
@@ -523,6 +525,7 @@ fn has_errors(diags: &[ProviderDiag]) -> bool {
 fn unknown(what: &str, kind: &str) -> Vec<ProviderDiag> {
     let summary = format!("unknown {what} {kind:?}");
     vec![ProviderDiag {
+        is_call_fault: true,
         severity: Severity::Error,
         summary,
         detail: String::new(),

@@ -80,6 +80,7 @@ pub(crate) fn path(sent: AttributePath) -> Path {
 pub(crate) fn diags(sent: Vec<Diagnostic>) -> Vec<ProviderDiag> {
     sent.into_iter()
         .map(|diag| ProviderDiag {
+            is_call_fault: false,
             severity: if diag.severity() == diagnostic::Severity::Warning {
                 Severity::Warning
             } else {

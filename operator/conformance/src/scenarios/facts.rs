@@ -94,10 +94,12 @@ pub(super) fn diagnostics(diags: &Diags, sources: &Sources) -> Json {
             out["address"] = address.as_str().into();
         }
         if let Some(place) = diag.subject.and_then(|span| sources.place(span)) {
+            // Terraform shows an empty range as one character wide.
+            let end = place.end.column + usize::from(place.start == place.end);
             out["range"] = json!({
                 "file": &*place.file,
                 "start": [place.start.line, place.start.column],
-                "end": [place.end.line, place.end.column],
+                "end": [place.end.line, end],
             });
         }
         out

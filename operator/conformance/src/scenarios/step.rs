@@ -98,9 +98,13 @@ impl Bench {
             folder: self.work.clone(),
             confined: false,
         };
-        let outcome = plan(&self.settings, request, &Unwatched).await;
+        // A schema may hang on the environment that a step sets, so none is kept from step to step.
+        let settings = Settings { schemas: Default::default(), ..self.settings.clone() };
+        let outcome = plan(&settings, request, &Unwatched).await;
         let failed = outcome.diags.has_errors();
-        out["plan"] = self.phase(u8::from(failed), &outcome.diags, &outcome.sources, &marks)?;
+        let unavailable = outcome.diags.iter().any(|diag| diag.summary == "Failed to query available provider packages");
+        let phase = if unavailable { "init" } else { "plan" };
+        out[phase] = self.phase(u8::from(failed), &outcome.diags, &outcome.sources, &marks)?;
         let Some((planned, bytes)) = outcome.plan else {
             return self.finish(out);
         };
@@ -118,7 +122,7 @@ impl Bench {
             store: &store,
             stop: &stop,
         };
-        let applied = apply(&self.settings, request, &Unwatched).await;
+        let applied = apply(&settings, request, &Unwatched).await;
         let failed = applied.diags.has_errors();
         out["apply"] = self.phase(u8::from(failed), &applied.diags, &applied.sources, &marks)?;
         if let (Some(state), false) = (&applied.state, failed) {
@@ -135,7 +139,10 @@ impl Bench {
         for (name, text) in step["files"].as_object().into_iter().flatten() {
             let path = self.work.join(name);
             match text.as_str() {
-                None => std::fs::remove_file(&path)?,
+                None => match std::fs::remove_file(&path) {
+                    Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+                    _ => {}
+                },
                 Some(text) => {
                     std::fs::create_dir_all(path.parent().context("a file without folder")?)?;
                     std::fs::write(&path, text)?;

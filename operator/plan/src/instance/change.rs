@@ -16,7 +16,7 @@ use super::{Instance, Live, refresh::deferred_fault};
 use crate::{
     engine::unmarked,
     instance::conditions,
-    model::{Action, Change, Reason},
+    model::{Action, Change, Check, Reason},
     objchange::{
         Ignore, Problem, assert_plan_valid, ignore_in_config, ignore_in_planned, mark_sensitive,
         non_null_write_only, proposed_new, required_replaces, write_only_paths,
@@ -30,6 +30,8 @@ pub struct PlannedInstance {
     pub change: Change,
     /// The configuration the provider was given, unmarked.
     pub config: Value,
+    /// The result of the preconditions.
+    pub preconditions: Check,
     /// Warnings.
     pub diags: Diags,
 }
@@ -51,10 +53,10 @@ impl Instance<'_> {
         prior: Option<&Live>,
         settled: Settled,
     ) -> Result<PlannedInstance, Diags> {
-        let mut diags = conditions::check_preconditions(self)?;
+        let (preconditions, mut diags) = conditions::check_preconditions(self)?;
         let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
         let (original, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
-        diags.extend(remarks.map(|diag| diag.about(&self.address)));
+        diags.extend(remarks);
         if diags.has_errors() {
             return Err(diags);
         }
@@ -151,6 +153,7 @@ impl Instance<'_> {
             create_before_destroy: self.create_before_destroy,
         };
         Ok(PlannedInstance {
+            preconditions,
             change,
             config: unmarked(&original),
             diags,
@@ -162,7 +165,7 @@ impl Instance<'_> {
     }
 
     fn add(&self, diags: &mut Diags, remarks: Vec<ashlar_port::ProviderDiag>) -> Result<(), Diags> {
-        diags.extend(place_all(remarks, &self.config.body, Some(&self.address)));
+        diags.extend(place_all(remarks, &self.config.body, &self.address));
         if diags.has_errors() {
             Err(std::mem::take(diags))
         } else {
@@ -253,7 +256,7 @@ impl Instance<'_> {
                     "The value of {path} is ephemeral, and this argument is kept in plan and state, where ephemeral values \
                      must not be. Use a lasting value, or a write-only argument if there is one."
                 );
-                let mut diag = Diag::error("Invalid use of ephemeral value", detail).about(&self.address);
+                let mut diag = Diag::error("Invalid use of ephemeral value", detail);
                 diag.subject = ashlar_eval::locate(&self.config.body, &path);
                 diags.push(diag);
             }
@@ -279,7 +282,6 @@ impl Instance<'_> {
             self.address
         );
         Diag::error("Provider produced invalid plan", detail)
-            .about(&self.address)
             .into()
     }
 }

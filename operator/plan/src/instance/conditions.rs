@@ -10,7 +10,7 @@ use super::Instance;
 use crate::model::{Check, CheckStatus};
 
 /// Checks what must hold before the instance is looked at; an error if one does not hold.
-pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<Diags, Diags> {
+pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<(Check, Diags), Diags> {
     let scope = instance
         .engine
         .values
@@ -20,9 +20,9 @@ pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<Diags, Diag
         &scope,
         "Resource precondition failed",
     );
-    let diags = diags.map(|diag| diag.about(&instance.address));
+    let diags = diags;
     if matches!(found.status, CheckStatus::Pass | CheckStatus::Unknown) {
-        Ok(diags)
+        Ok((found, diags))
     } else {
         Err(diags)
     }
@@ -39,7 +39,17 @@ pub fn check_postconditions(instance: &Instance<'_>, value: &Value) -> (Check, D
         &scope,
         "Resource postcondition failed",
     );
-    (found, diags.map(|diag| diag.about(&instance.address)))
+    (found, diags)
+}
+
+impl Check {
+    /// The result of both together.
+    #[must_use]
+    pub fn and(mut self, other: Check) -> Check {
+        self.status = self.status.worse(other.status);
+        self.problems.extend(other.problems);
+        self
+    }
 }
 
 /// Checks conditions in order; the worst status counts.
@@ -49,12 +59,7 @@ pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str)
     let mut diags = Diags::new();
     for condition in conditions {
         let status = check_one(condition, scope, summary, &mut problems, &mut diags);
-        worst = match (worst, status) {
-            (CheckStatus::Error, _) | (_, CheckStatus::Error) => CheckStatus::Error,
-            (CheckStatus::Fail, _) | (_, CheckStatus::Fail) => CheckStatus::Fail,
-            (CheckStatus::Unknown, _) | (_, CheckStatus::Unknown) => CheckStatus::Unknown,
-            _ => CheckStatus::Pass,
-        };
+        worst = worst.worse(status);
     }
     (
         Check {

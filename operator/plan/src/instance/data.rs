@@ -40,10 +40,10 @@ impl Instance<'_> {
     /// change; with `must_read` (at apply) it is read in any case.
     pub async fn read_data(&self, pending: bool, must_read: bool) -> Result<DataOutcome, Diags> {
         let provider = self.engine.provider(&self.provider)?;
-        let mut diags = conditions::check_preconditions(self)?;
+        let (preconditions, mut diags) = conditions::check_preconditions(self)?;
         let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
         let (config, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
-        diags.extend(remarks.map(|diag| diag.about(&self.address)));
+        diags.extend(remarks);
         if diags.has_errors() {
             return Err(diags);
         }
@@ -52,8 +52,7 @@ impl Instance<'_> {
                           values must not be. Use a lasting value.";
             diags.push(
                 Diag::error("Invalid use of ephemeral value", detail)
-                    .at(self.config.header)
-                    .about(&self.address),
+                    .at(self.config.header),
             );
             return Err(diags);
         }
@@ -61,7 +60,7 @@ impl Instance<'_> {
         let remarks = provider
             .validate_data(&self.address.resource.resource.kind, &plain)
             .await;
-        diags.extend(place_all(remarks, &self.config.body, Some(&self.address)));
+        diags.extend(place_all(remarks, &self.config.body, &self.address));
         if diags.has_errors() {
             return Err(diags);
         }
@@ -96,7 +95,7 @@ impl Instance<'_> {
             let (found, remarks) = check_postconditions(self, &value);
             let failed = remarks.has_errors();
             diags.extend(remarks);
-            check = Some(found);
+            check = Some(preconditions.and(found));
             if failed {
                 return Err(diags);
             }
@@ -140,7 +139,7 @@ impl Instance<'_> {
                 .watched(&self.address, Activity::Read, call, |answer| answer.has_errors())
                 .await
         };
-        diags.extend(place_all(answer.diags, &self.config.body, Some(&self.address)));
+        diags.extend(place_all(answer.diags, &self.config.body, &self.address));
         if diags.has_errors() {
             return Err(std::mem::take(diags));
         }
@@ -154,7 +153,6 @@ impl Instance<'_> {
                 self.address
             );
             Diag::error("Provider produced invalid object", detail)
-                .about(&self.address)
                 .into()
         };
         let Some(value) = value else {

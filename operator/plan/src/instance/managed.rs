@@ -42,13 +42,13 @@ impl Instance<'_> {
         let mut diags = Diags::new();
         let mut previous = None;
         if let Some(object) = stored {
-            let (live, remarks) = read_stored(provider, &self.address, self.schema, object).await?;
+            let (live, remarks) = read_stored(provider, &self.address, self.schema, object, Some(&self.config.body)).await?;
             diags.extend(remarks);
             previous = Some(live);
         }
         let mut refreshed = previous.clone();
         if let (Some(live), true) = (&previous, options.refresh) {
-            let (live, remarks) = refresh(self.engine, provider, &self.address, self.schema, live).await?;
+            let (live, remarks) = refresh(self.engine, provider, &self.address, self.schema, live, Some(&self.config.body)).await?;
             diags.extend(remarks);
             refreshed = live;
         }
@@ -105,7 +105,7 @@ impl Instance<'_> {
             let (found, remarks) = check_postconditions(self, &value);
             let failed = remarks.has_errors();
             diags.extend(remarks);
-            check = Some(found);
+            check = Some(planned.preconditions.and(found));
             if failed {
                 return Err(diags);
             }
@@ -129,8 +129,7 @@ impl Instance<'_> {
         );
         diags.push(
             Diag::error("Instance cannot be destroyed", detail)
-                .at(self.config.header)
-                .about(&self.address),
+                .at(self.config.header),
         );
         diags
     }

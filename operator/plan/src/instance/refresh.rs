@@ -3,13 +3,14 @@
 use ashlar_addr::ResourceInstance;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Activity, Provider, ReadRequest};
+use ashlar_syntax::Body;
 use ashlar_value::schema::Schema;
 
 use super::Live;
 use crate::{
     engine::Engine,
     objchange::{mark_sensitive, non_null_write_only, normalize_null_blocks},
-    provider_diags::unplaced,
+    provider_diags::place_in,
 };
 
 /// The object as it is now; `None` if it is gone. Warnings come back beside it.
@@ -19,6 +20,7 @@ pub async fn refresh(
     address: &ResourceInstance,
     schema: &Schema,
     object: &Live,
+    body: Option<&Body>,
 ) -> Result<(Option<Live>, Diags), Diags> {
     let (current, marks) = object.value.clone().unmark_deep_with_paths();
     let request = ReadRequest {
@@ -35,7 +37,7 @@ pub async fn refresh(
             .watched(address, Activity::Refresh, call, |answer| answer.has_errors())
             .await
     };
-    let diags = unplaced(answer.diags, address);
+    let diags = place_in(answer.diags, body, address);
     if diags.has_errors() {
         return Err(diags);
     }
@@ -45,7 +47,6 @@ pub async fn refresh(
              developers."
         );
         Diag::error("Provider produced invalid object", detail)
-            .about(address)
             .into()
     };
     if answer.value.deferred.is_some() {
@@ -85,6 +86,5 @@ pub fn deferred_fault(address: &ResourceInstance) -> Diags {
         "Provider deferred changes when Terraform did not allow deferrals",
         detail,
     )
-    .about(address)
     .into()
 }

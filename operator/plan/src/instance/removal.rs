@@ -52,11 +52,11 @@ impl Removal<'_> {
     /// Reads, refreshes and plans the destruction. With `plan` false nothing is planned (refresh only).
     pub async fn plan(&self, stored: &Object, options: &Options, plan: bool) -> Result<Removed, Diags> {
         let provider = self.engine.provider(&self.provider)?;
-        let (previous, mut diags) = read_stored(&*provider, &self.address, self.schema, stored).await?;
+        let (previous, mut diags) = read_stored(&*provider, &self.address, self.schema, stored, None).await?;
         let mut refreshed = Some(previous.clone());
         if options.refresh {
             let (live, remarks) =
-                refresh(self.engine, &*provider, &self.address, self.schema, &previous).await?;
+                refresh(self.engine, &*provider, &self.address, self.schema, &previous, None).await?;
             diags.extend(remarks);
             refreshed = live;
         }
@@ -96,7 +96,7 @@ impl Removal<'_> {
                 let _permit = self.engine.permit().await;
                 provider.plan(request).await
             };
-            diags.extend(unplaced(answer.diags, &self.address));
+            diags.extend(unplaced(answer.diags));
             if diags.has_errors() {
                 return Err(std::mem::take(diags));
             }
@@ -107,7 +107,6 @@ impl Removal<'_> {
                     self.address
                 );
                 return Err(Diag::error("Provider produced invalid plan", detail)
-                    .about(&self.address)
                     .into());
             }
             private = answer.value.private.into();

@@ -8,11 +8,12 @@ use std::{borrow::Cow, sync::Arc};
 use ashlar_addr::ResourceInstance;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Provider, UpgradeRequest};
+use ashlar_syntax::Body;
 use ashlar_state::{Object, ObjectParts, encode_object};
 use ashlar_value::{Marks, Type, Value, schema::Schema};
 
 use super::Live;
-use crate::{objchange::mark_sensitive, provider_diags::unplaced};
+use crate::{objchange::mark_sensitive, provider_diags::place_in};
 
 /// The object as of now; its warnings come back beside it.
 pub async fn read_stored(
@@ -20,6 +21,7 @@ pub async fn read_stored(
     address: &ResourceInstance,
     schema: &Schema,
     object: &Object,
+    body: Option<&Body>,
 ) -> Result<(Live, Diags), Diags> {
     let kind = &*address.resource.resource.kind;
     if object.schema_version > schema.version {
@@ -30,7 +32,6 @@ pub async fn read_stored(
         );
         return Err(
             Diag::error("Resource instance managed by newer provider version", detail)
-                .about(address)
                 .into(),
         );
     }
@@ -45,7 +46,7 @@ pub async fn read_stored(
         json: &json,
     };
     let answer = provider.upgrade_state(request).await;
-    let mut diags = unplaced(answer.diags, address);
+    let mut diags = place_in(answer.diags, body, address);
     if diags.has_errors() {
         return Err(diags);
     }
@@ -55,7 +56,6 @@ pub async fn read_stored(
              {what}. This is a fault of the provider; tell its developers."
         );
         Diag::error("Invalid resource state upgrade", detail)
-            .about(address)
             .into()
     };
     let Some(value) = answer.value else {
@@ -72,7 +72,7 @@ pub async fn read_stored(
         .iter()
         .map(|path| (path.clone(), Marks::SENSITIVE))
         .collect();
-    let identity = read_identity(provider, address, schema, object, &mut diags).await?;
+    let identity = read_identity(provider, address, schema, object, body, &mut diags).await?;
     let live = Live {
         value: mark_sensitive(&schema.block, value.mark_paths(&marks)),
         private: object.private.clone(),
@@ -89,6 +89,7 @@ async fn read_identity(
     address: &ResourceInstance,
     schema: &Schema,
     object: &Object,
+    body: Option<&Body>,
     diags: &mut Diags,
 ) -> Result<Option<Value>, Diags> {
     let (Some(stored), Some(_)) = (&object.identity, &schema.identity) else {
@@ -105,7 +106,7 @@ async fn read_identity(
             json: &stored.json,
         })
         .await;
-    let remarks = unplaced(answer.diags, address);
+    let remarks = place_in(answer.diags, body, address);
     if remarks.has_errors() {
         return Err(remarks);
     }
