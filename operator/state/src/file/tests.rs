@@ -34,7 +34,7 @@ fn with_instances(instances: &str) -> String {
 fn what_terraform_wrote_comes_back_byte_for_byte() {
     check(include_str!("sample-backend.json"));
     let state = check(include_str!("sample-every-field.json"));
-    assert_eq!(state.resources.len(), 5);
+    assert_eq!(state.resources.len(), 6);
     assert_eq!(state.objects().count(), 8);
     let shown: Vec<String> = state
         .objects()
