@@ -147,6 +147,12 @@ fn what_is_damaged_inside_is_refused() {
 }
 
 #[test]
+fn a_state_that_was_never_saved_comes_back() {
+    let bytes = write(&State::default(), "1.15.5").unwrap();
+    assert_eq!(read(&bytes).unwrap(), State::default());
+}
+
+#[test]
 fn an_instance_key_may_be_written_as_a_float() {
     let state = read(with_instances("{\"index_key\":1.0}").as_bytes()).unwrap();
     assert_eq!(state.objects().next().unwrap().0.to_string(), "t.n[1]");
