@@ -1,6 +1,6 @@
 //! `terraform.io/builtin/terraform`, which lives in this process: `terraform_data` and `terraform_remote_state`.
 //!
-//! It changes nothing outside, reads nothing outside, and takes chance through `Outside` only.
+//! It changes nothing outside, reads nothing outside, and takes chance from its caller.
 //! Source of the behaviour: Terraform 1.15.5 `internal/builtin/providers/terraform`.
 
 use std::{
@@ -8,9 +8,9 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use ashlar_diag::{Diags, Severity};
+use ashlar_diag::Diags;
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, Outside, PlanRequest, Planned, Provider, ProviderDiag, Read,
+    Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, Provider, ProviderDiag, Read,
     ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{
@@ -19,15 +19,20 @@ use ashlar_value::{
 };
 use async_trait::async_trait;
 
+use crate::fault::error;
+
+/// Gives a random UUID, lower case with dashes.
+pub type Uuids = Arc<dyn Fn() -> String + Send + Sync>;
+
 /// The provider inside the engine.
 pub struct Builtin {
-    outside: Arc<dyn Outside>,
+    uuids: Uuids,
 }
 
 impl Builtin {
-    /// `outside` gives the ids.
-    pub fn new(outside: Arc<dyn Outside>) -> Self {
-        Self { outside }
+    /// `uuids` gives the ids.
+    pub fn new(uuids: Uuids) -> Self {
+        Self { uuids }
     }
 
     /// What it offers.
@@ -103,19 +108,9 @@ fn remote_state_schema() -> Schema {
     ])
 }
 
-fn error(summary: impl Into<String>, detail: impl Into<String>, path: Option<Path>) -> ProviderDiag {
-    ProviderDiag {
-        is_call_fault: false,
-        severity: Severity::Error,
-        summary: summary.into(),
-        detail: detail.into(),
-        path,
-    }
-}
-
 /// The complaint about a resource type that does not exist here.
 fn unknown_kind(kind: &str) -> Option<ProviderDiag> {
-    (kind != "terraform_data").then(|| error(format!("unknown resource type {kind:?}"), "", None))
+    (kind != "terraform_data").then(|| error(format!("unknown resource type {kind:?}"), ""))
 }
 
 /// The attribute of a `terraform_data` object; null where there is none.
@@ -150,7 +145,7 @@ fn plan_data(prior: &Value, proposed: &Value) -> (Value, bool) {
     (Value::object_of(planned), replaced)
 }
 
-fn apply_data(planned: &Value, outside: &dyn Outside) -> Value {
+fn apply_data(planned: &Value, uuids: &dyn Fn() -> String) -> Value {
     let Some(attributes) = planned.as_entries() else {
         return planned.clone();
     };
@@ -159,7 +154,7 @@ fn apply_data(planned: &Value, outside: &dyn Outside) -> Value {
         state.insert("output".into(), get(planned, "input"));
     }
     if !get(planned, "id").is_known() {
-        state.insert("id".into(), Value::string(outside.uuid()));
+        state.insert("id".into(), Value::string(uuids()));
     }
     Value::object_of(state)
 }
@@ -189,7 +184,7 @@ impl Provider for Builtin {
         ["id", "output"]
             .into_iter()
             .filter(|name| !config.is_null() && !get(config, name).is_null())
-            .map(|name| error(format!("{name:?} attribute is read-only"), "", None))
+            .map(|name| error(format!("{name:?} attribute is read-only"), ""))
             .collect()
     }
 
@@ -213,7 +208,10 @@ impl Provider for Builtin {
                 );
                 Answer {
                     value: None,
-                    diags: vec![error("Invalid stored object", detail, Some(fault.path))],
+                    diags: vec![ProviderDiag {
+                        path: Some(fault.path),
+                        ..error("Invalid stored object", detail)
+                    }],
                 }
             }
         }
@@ -224,7 +222,7 @@ impl Provider for Builtin {
             "The identity of terraform_data has had one form only, so there is nothing to upgrade from.";
         Answer {
             value: None,
-            diags: vec![error("Identity cannot be upgraded", detail, None)],
+            diags: vec![error("Identity cannot be upgraded", detail)],
         }
     }
 
@@ -262,7 +260,7 @@ impl Provider for Builtin {
     async fn apply(&self, request: ApplyRequest<'_>) -> Answer<Applied> {
         Answer {
             value: Applied {
-                state: Some(apply_data(request.planned, &*self.outside)),
+                state: Some(apply_data(request.planned, &*self.uuids)),
                 private: Vec::new(),
                 identity: None,
                 legacy_type_system: false,
@@ -276,7 +274,7 @@ impl Provider for Builtin {
                       release cannot check. Hand the value over as a variable instead.";
         Answer {
             value: (None, None),
-            diags: vec![error("Unsupported data source", detail, None)],
+            diags: vec![error("Unsupported data source", detail)],
         }
     }
 
@@ -289,22 +287,7 @@ impl Provider for Builtin {
 mod tests {
     use super::*;
 
-    struct Fixed;
-
-    impl Outside for Fixed {
-        fn now(&self) -> String {
-            unreachable!("terraform_data has no clock")
-        }
-        fn uuid(&self) -> String {
-            "00000000-0000-4000-8000-000000000001".to_owned()
-        }
-        fn deposed_key(&self) -> ashlar_addr::DeposedKey {
-            unreachable!("terraform_data deposes nothing")
-        }
-        fn monotonic_ms(&self) -> u64 {
-            0
-        }
-    }
+    const ID: &str = "00000000-0000-4000-8000-000000000001";
 
     fn object(id: Value, input: Value, output: Value, triggers: Value) -> Value {
         Value::object([
@@ -323,14 +306,14 @@ mod tests {
     fn check(prior: &Value, proposed: &Value, planned: &Value, replaced: bool) -> Value {
         let got = plan_data(prior, proposed);
         assert!(got.0 == *planned && got.1 == replaced, "planned otherwise");
-        apply_data(planned, &Fixed)
+        apply_data(planned, &|| ID.to_owned())
     }
 
     #[test]
     fn life() {
         let gone = Value::null(data_schema().block.ty());
         let (a, b, one) = (Value::string("a"), Value::string("b"), Value::string("1"));
-        let id = Value::string(Fixed.uuid());
+        let id = Value::string(ID);
         let no_id = Value::null(Type::String);
         // Create.
         let proposed = object(no_id.clone(), a.clone(), null(), null());
@@ -358,6 +341,6 @@ mod tests {
         check(&gone, &proposed, &planned, false);
         // Delete.
         assert!(plan_data(&made, &gone) == (gone.clone(), false));
-        assert!(apply_data(&gone, &Fixed) == gone);
+        assert!(apply_data(&gone, &|| ID.to_owned()) == gone);
     }
 }

@@ -4,11 +4,11 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use ashlar_diag::Severity;
 use ashlar_port::ProviderDiag;
 use tonic::{Code, Response, Status, transport::Channel};
 
 use crate::{
+    fault::error,
     handshake::Generation,
     log::PluginLog,
     process::Process,
@@ -103,13 +103,7 @@ impl CallError {
                 ),
             },
         };
-        ProviderDiag {
-            is_call_fault: true,
-            severity: Severity::Error,
-            summary: summary.to_owned(),
-            detail,
-            path: None,
-        }
+        error(summary, detail)
     }
 }
 

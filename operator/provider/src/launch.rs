@@ -221,7 +221,9 @@ fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
         .map(Path::new)
         .chain(request.read.iter().map(PathBuf::as_path));
     let fence = allow(fence, system, read)?;
-    let binary = request.binary.parent().unwrap_or(&request.binary);
+    // The whole package, but never the whole system because the binary lies at its root.
+    let package = request.binary.parent().filter(|folder| folder.parent().is_some());
+    let binary = package.unwrap_or(&request.binary);
     let fence = allow(fence, [binary].into_iter(), read)?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let fence = allow(fence, DEVICES.iter().map(Path::new), device)?;

@@ -6,9 +6,12 @@
 //! engine's business, never this crate's.
 
 mod builtin;
+mod calls;
 mod client;
 mod connect;
+mod fault;
 mod handshake;
+mod known;
 pub mod launch;
 mod log;
 mod mirror;
@@ -21,7 +24,7 @@ mod tls;
 mod unpack;
 mod wire;
 
-pub use builtin::Builtin;
+pub use builtin::{Builtin, Uuids};
 pub use client::Timeouts;
 pub use launch::{Fence, LaunchError};
 pub use log::Redactor;

@@ -114,7 +114,7 @@ impl From<MirrorError> for Diag {
             }
             MirrorError::Unpack(..) | MirrorError::NoBinary { .. } => "Failed to install provider",
         };
-        Diag::error(summary, format!("{}.", crate::plugin::chain(&error)))
+        Diag::error(summary, format!("{}.", crate::fault::chain(&error)))
     }
 }
 

@@ -17,8 +17,10 @@ use ashlar_value::schema::ProviderSchema;
 use async_trait::async_trait;
 
 use crate::{
-    builtin::Builtin,
-    plugin::{KnownSchema, Plugin, PluginOptions, as_diags},
+    builtin::{Builtin, Uuids},
+    fault::as_diags,
+    known::KnownSchema,
+    plugin::{Plugin, PluginOptions},
 };
 
 /// Schemas by the binary that told them; shared by all runs of a process.
@@ -70,7 +72,7 @@ pub struct Plugins {
     slots: BTreeMap<ashlar_addr::Provider, Slot>,
     options: PluginOptions,
     schemas: Arc<SchemaCache>,
-    outside: Arc<dyn Outside>,
+    uuids: Uuids,
 }
 
 struct Slot {
@@ -80,7 +82,7 @@ struct Slot {
 }
 
 impl Plugins {
-    /// `binaries` names the program of each provider; the builtin one needs none.
+    /// `binaries` names the program of each provider; the builtin one needs none, but ids for its objects.
     pub fn new(
         binaries: BTreeMap<ashlar_addr::Provider, PathBuf>,
         options: PluginOptions,
@@ -103,7 +105,7 @@ impl Plugins {
             slots,
             options,
             schemas,
-            outside,
+            uuids: Arc::new(move || outside.uuid()),
         }
     }
 
@@ -169,7 +171,7 @@ impl Providers for Plugins {
 
     async fn start(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
         if provider.is_builtin() {
-            return Ok(Arc::new(Builtin::new(self.outside.clone())));
+            return Ok(Arc::new(Builtin::new(self.uuids.clone())));
         }
         let slot = self.slot(provider)?;
         if let Some(spare) = slot.spare.lock().await.take() {

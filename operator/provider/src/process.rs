@@ -27,10 +27,15 @@ use crate::{
     log::{PluginLog, Redactor},
 };
 
+/// How long a process may live on after it closed its output.
+const GRACE: Duration = Duration::from_secs(2);
+/// Longest path of a folder for sockets: a socket's path may have 107 bytes, its name in there takes up to 24.
+const SOCKET_FOLDER_LIMIT: usize = 83;
+
 /// The program that becomes the plugin: `ashlar launch`.
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The `ashlar` binary.
+    /// The `ashlar` binary, as an absolute path.
     pub program: PathBuf,
     /// What comes before the arguments that [`crate::launch::run`] reads: `launch`.
     pub arguments: Vec<OsString>,
@@ -113,7 +118,7 @@ impl Process {
 
         let (kill, killed) = oneshot::channel();
         let (report, ended) = watch::channel(None);
-        let group = child.id().and_then(|pid| Pid::from_raw(pid.cast_signed()));
+        let group = Group(child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())));
         let last_words = log.clone();
         tokio::spawn(async move {
             let status = until_end(&mut child, group, killed).await;
@@ -121,8 +126,8 @@ impl Process {
                 // What a crash printed is still in the pipe; a grandchild may hold the pipe open for ever.
                 let _ = timeout(Duration::from_secs(1), stderr).await;
             }
-            report.send_replace(Some(ending(status, last_words.panic()).into()));
             drop(private);
+            report.send_replace(Some(ending(status, last_words.panic()).into()));
         });
         let process = Self {
             ended,
@@ -144,7 +149,7 @@ impl Process {
                 Ok((process, handshake, log))
             }
             // Standard output is closed: it ended, or it soon will.
-            None => match timeout(options.handshake, process.ended()).await {
+            None => match timeout(GRACE, process.ended()).await {
                 Ok(how) => Err(StartError::Ended(how)),
                 Err(_) => Err(StartError::Nonsense(
                     "it closed its output without a word".to_owned(),
@@ -210,8 +215,8 @@ fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &
             command
                 .env_clear()
                 .env("PATH", "/usr/local/bin:/usr/bin:/bin")
-                .env("HOME", private.0.join("home"))
-                .env("TMPDIR", private.0.join("tmp"))
+                .env("HOME", private.home())
+                .env("TMPDIR", private.tmp())
                 .envs(variables.iter().map(|(name, value)| (name, value)));
         }
     }
@@ -219,7 +224,7 @@ fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &
         .env(handshake::COOKIE.0, handshake::COOKIE.1)
         .env(handshake::VERSIONS.0, handshake::VERSIONS.1)
         .envs(handshake::PORTS)
-        .env("PLUGIN_UNIX_SOCKET_DIR", private.0.join("tmp"))
+        .env("PLUGIN_UNIX_SOCKET_DIR", private.tmp())
         .env(handshake::CLIENT_CERTIFICATE, certificate);
     command
 }
@@ -253,27 +258,34 @@ async fn spawn(command: Command) -> io::Result<Child> {
     child.await.map_err(|_| gone())?
 }
 
-/// Waits until the process ended, killing it when asked; nothing of its group is left after that.
-async fn until_end(
-    child: &mut Child,
-    group: Option<Pid>,
-    killed: oneshot::Receiver<()>,
-) -> io::Result<ExitStatus> {
-    let kill_group = || {
-        if let Some(group) = group {
+/// The group a process leads. Nothing of it is left when this is dropped, be it because the process ended, or because
+/// the runtime did.
+struct Group(Option<Pid>);
+
+impl Group {
+    fn kill(&self) {
+        if let Some(group) = self.0 {
             // It fails only when nothing is left to kill.
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
         }
-    };
-    let status = tokio::select! {
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Waits until the process ended, killing it when asked.
+async fn until_end(child: &mut Child, group: Group, killed: oneshot::Receiver<()>) -> io::Result<ExitStatus> {
+    tokio::select! {
         status = child.wait() => status,
         _ = killed => {
-            kill_group();
+            group.kill();
             child.wait().await
         }
-    };
-    kill_group();
-    status
+    }
 }
 
 fn ending(status: io::Result<ExitStatus>, panic: Option<String>) -> String {
@@ -291,6 +303,14 @@ fn ending(status: io::Result<ExitStatus>, panic: Option<String>) -> String {
 struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
+    fn home(&self) -> PathBuf {
+        self.0.join("home")
+    }
+
+    fn tmp(&self) -> PathBuf {
+        self.0.join("tmp")
+    }
+
     fn new(scratch: &Path) -> io::Result<Self> {
         use std::{
             os::unix::fs::DirBuilderExt,
@@ -312,8 +332,11 @@ impl PrivateFolder {
                 Err(error) => return Err(error),
                 Ok(()) => {
                     let folder = Self(folder);
-                    builder.create(folder.0.join("home"))?;
-                    builder.create(folder.0.join("tmp"))?;
+                    builder.create(folder.home())?;
+                    builder.create(folder.tmp())?;
+                    if folder.tmp().as_os_str().len() > SOCKET_FOLDER_LIMIT {
+                        return Err(io::Error::other("its path is too long for sockets"));
+                    }
                     return Ok(folder);
                 }
             }

@@ -25,7 +25,8 @@ pub fn read(bytes: &[u8]) -> Result<State, Diags> {
     check_version(bytes)?;
     let file: File<'_> = serde_json::from_slice(bytes).map_err(|error| damaged(&error))?;
     let mut diags = Diags::new();
-    if file.lineage.is_empty() {
+    // Empty is well: a state that was never saved has none yet.
+    if file.lineage.is_none() {
         diags.push(Diag::error(
             INVALID,
             "The state file has no \"lineage\", so it cannot be told which history it belongs to. Restore it from a \
@@ -33,7 +34,7 @@ pub fn read(bytes: &[u8]) -> Result<State, Diags> {
         ));
     }
     let mut state = State {
-        lineage: file.lineage.into_owned(),
+        lineage: file.lineage.unwrap_or_default().into_owned(),
         serial: file.serial,
         ..State::default()
     };
@@ -178,7 +179,7 @@ pub fn write(state: &State, terraform_version: &str) -> Result<Vec<u8>, Diags> {
         version: VERSION,
         terraform_version: terraform_version.into(),
         serial: state.serial,
-        lineage: Cow::Borrowed(&state.lineage),
+        lineage: Some(Cow::Borrowed(&state.lineage)),
         outputs: Some(outputs),
         resources: Some(resources),
         check_results: check_results.filter(|results| !results.is_empty()),

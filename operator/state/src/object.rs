@@ -147,3 +147,149 @@ fn decode(json: &[u8], ty: &ashlar_value::Type) -> Result<Value, Diags> {
         .into()
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ashlar_value::{
+        Type,
+        schema::{Attribute, AttributeType, Block},
+    };
+
+    use super::*;
+
+    fn attribute(ty: Type) -> Attribute {
+        Attribute {
+            ty: AttributeType::Plain(ty),
+            required: false,
+            optional: true,
+            computed: true,
+            sensitive: false,
+            write_only: false,
+            deprecated: None,
+        }
+    }
+
+    fn schema() -> Schema {
+        let attributes = [
+            ("any", Type::Dynamic),
+            ("id", Type::String),
+            ("list", Type::list(Type::Number)),
+            ("tags", Type::map(Type::String)),
+        ];
+        let attributes = attributes
+            .into_iter()
+            .map(|(name, ty)| (Arc::from(name), attribute(ty)));
+        let identity = IdentitySchema {
+            version: 2,
+            attributes: BTreeMap::from([(Arc::from("name"), (Type::String, true))]),
+        };
+        Schema {
+            version: 3,
+            block: Block {
+                attributes: attributes.collect(),
+                ..Block::default()
+            },
+            identity: Some(identity),
+        }
+    }
+
+    fn parts(identity: Option<&Value>) -> ObjectParts<'_> {
+        ObjectParts {
+            identity,
+            private: Arc::from(*b"p"),
+            status: Status::Tainted,
+            dependencies: ["t.b", "module.m.t.a", "t.b"]
+                .map(|text| text.parse().unwrap())
+                .to_vec(),
+            create_before_destroy: true,
+        }
+    }
+
+    fn value(id: Value, tag: Value) -> Value {
+        Value::object([
+            ("any", Value::list(Type::Bool, vec![Value::bool(true)])),
+            ("id", id),
+            (
+                "list",
+                Value::list(Type::Number, vec![Value::number(1)]).with_marks(Marks::SENSITIVE),
+            ),
+            ("tags", Value::map(Type::String, [("k", tag)])),
+        ])
+    }
+
+    /// Encodes, compares the JSON, and decodes to `back`.
+    fn check(value: &Value, json: &str, back: &Value) -> Object {
+        let object = encode_object(value, &schema(), parts(None)).unwrap();
+        assert_eq!(String::from_utf8_lossy(&object.attributes), json);
+        assert_eq!(decode_object(&object, &schema()).unwrap(), *back);
+        object
+    }
+
+    #[test]
+    fn marks_become_paths_and_come_back() {
+        let secret = value(
+            Value::string("a<b"),
+            Value::string("x").with_marks(Marks::SENSITIVE),
+        );
+        let json = "{\"any\":{\"value\":[true],\"type\":[\"list\",\"bool\"]},\"id\":\"a\\u003cb\",\"list\":[1],\
+                    \"tags\":{\"k\":\"x\"}}";
+        let object = check(&secret, json, &secret);
+        let paths: Vec<String> = object.sensitive.iter().map(ToString::to_string).collect();
+        assert_eq!(paths, [".list", ".tags[\"k\"]"]);
+        let dependencies: Vec<String> = object.dependencies.iter().map(ToString::to_string).collect();
+        assert_eq!(dependencies, ["module.m.t.a", "t.b"]);
+        assert_eq!((object.schema_version, object.status), (3, Status::Tainted));
+    }
+
+    #[test]
+    fn unknown_parts_become_null_and_keep_their_marks() {
+        let unknown = value(
+            Value::unknown(Type::String).with_marks(Marks::SENSITIVE),
+            Value::string("x"),
+        );
+        let null = value(
+            Value::null(Type::String).with_marks(Marks::SENSITIVE),
+            Value::string("x"),
+        );
+        let json = "{\"any\":{\"value\":[true],\"type\":[\"list\",\"bool\"]},\"id\":null,\"list\":[1],\
+                    \"tags\":{\"k\":\"x\"}}";
+        check(&unknown, json, &null);
+    }
+
+    #[test]
+    fn what_is_ephemeral_is_not_kept() {
+        let value = value(
+            Value::string("a").with_marks(Marks::EPHEMERAL),
+            Value::string("x"),
+        );
+        let diags = encode_object(&value, &schema(), parts(None)).unwrap_err();
+        assert!(diags.to_string().contains(".id is ephemeral"), "{diags}");
+    }
+
+    #[test]
+    fn an_identity_is_kept_if_it_is_known() {
+        let name = Value::object([("name", Value::string("n"))]);
+        let value = value(Value::string("a"), Value::string("x"));
+        let decode = |identity: Option<&Value>| {
+            let object = encode_object(&value, &schema(), parts(identity)).unwrap();
+            assert_eq!(object.identity.as_ref().map(|identity| identity.version), Some(2));
+            decode_identity(&object, schema().identity.as_ref().unwrap()).unwrap()
+        };
+        assert_eq!(decode(Some(&name)), Some(name.clone()));
+        assert_eq!(decode(None), None);
+        assert_eq!(
+            decode(Some(&Value::object([("name", Value::unknown(Type::String))]))),
+            None
+        );
+    }
+
+    #[test]
+    fn an_object_that_does_not_fit_is_an_error() {
+        let value = value(Value::string("a"), Value::string("x"));
+        let mut object = encode_object(&value, &schema(), parts(None)).unwrap();
+        object.attributes = Arc::from(*b"{\"list\":{}}");
+        assert!(decode_object(&object, &schema()).is_err());
+    }
+}

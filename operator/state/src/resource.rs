@@ -28,20 +28,17 @@ pub(crate) fn read_into(state: &mut State, found: &wire::Resource<'_>, diags: &m
     let Some((address, provider)) = diags.take(read_address(found)) else {
         return;
     };
+    // Kept though it may stay empty: Terraform leaves such resources behind when a run fails.
+    let held = state.resources.entry(address.clone());
+    let held = held.or_insert_with(|| ResourceState {
+        provider,
+        instances: Default::default(),
+    });
     for instance in &found.instances {
         let Some((key, deposed, object)) = diags.take(read_instance(&address, instance)) else {
             continue;
         };
-        let held = state
-            .resources
-            .entry(address.clone())
-            .or_insert_with(|| ResourceState {
-                provider: provider.clone(),
-                instances: Default::default(),
-            })
-            .instances
-            .entry(key.clone())
-            .or_default();
+        let held = held.instances.entry(key.clone()).or_default();
         let twice = match deposed {
             None => held.current.replace(Arc::new(object)).is_some(),
             Some(deposed) => held.deposed.insert(deposed, Arc::new(object)).is_some(),

@@ -57,7 +57,7 @@ pub(crate) struct File<'a> {
     #[serde(default)]
     pub(crate) serial: u64,
     #[serde(borrow, default)]
-    pub(crate) lineage: Cow<'a, str>,
+    pub(crate) lineage: Option<Cow<'a, str>>,
     #[serde(borrow, default)]
     pub(crate) outputs: Option<BTreeMap<Cow<'a, str>, Output<'a>>>,
     #[serde(borrow, default)]

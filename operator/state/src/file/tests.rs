@@ -34,7 +34,7 @@ fn with_instances(instances: &str) -> String {
 fn what_terraform_wrote_comes_back_byte_for_byte() {
     check(include_str!("sample-backend.json"));
     let state = check(include_str!("sample-every-field.json"));
-    assert_eq!(state.resources.len(), 5);
+    assert_eq!(state.resources.len(), 6);
     assert_eq!(state.objects().count(), 8);
     let shown: Vec<String> = state
         .objects()
@@ -144,6 +144,12 @@ fn what_is_damaged_inside_is_refused() {
         "Invalid resource instance metadata in state",
         "deep",
     );
+}
+
+#[test]
+fn a_state_that_was_never_saved_comes_back() {
+    let bytes = write(&State::default(), "1.15.5").unwrap();
+    assert_eq!(read(&bytes).unwrap(), State::default());
 }
 
 #[test]

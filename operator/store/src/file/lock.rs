@@ -26,6 +26,21 @@ pub(super) struct Lock {
     told: bool,
 }
 
+/// How often and with which pause a lock that is held is asked for again. A process that this one has just started holds
+/// a copy of every handle until it becomes its program, and so, for a moment, locks that were given back.
+const TRIES: u32 = 20;
+const PAUSE: std::time::Duration = std::time::Duration::from_millis(50);
+
+fn patiently(file: &File) -> Result<(), TryLockError> {
+    for _ in 1..TRIES {
+        match file.try_lock() {
+            Err(TryLockError::WouldBlock) => std::thread::sleep(PAUSE),
+            other => return other,
+        }
+    }
+    file.try_lock()
+}
+
 impl Lock {
     /// Takes the lock. `own` is our lock file, `info_file` where the holder is told.
     pub(super) fn take(own: &Path, info_file: PathBuf) -> Result<Self, Diags> {
@@ -36,7 +51,7 @@ impl Lock {
             .mode(0o600)
             .open(own);
         let file = file.map_err(|error| DiskError::new("open", own, error).diags(SUMMARY))?;
-        match file.try_lock() {
+        match patiently(&file) {
             Ok(()) => Ok(Self {
                 _own: file,
                 info_file,

@@ -1,0 +1,297 @@
+//! The calls to a plugin: values to messages, messages to answers.
+//!
+//! An `Err` is a call that has no answer; its remarks say why and name the provider.
+
+use std::collections::HashMap;
+
+use ashlar_port::{
+    Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest,
+    ReadRequest, UpgradeRequest,
+};
+use ashlar_value::{Type, Value, json::WireError};
+
+use crate::{
+    fault::{Failed, error, plugin_error},
+    known::{KnownSchema, ResourceTypes},
+    plugin::Plugin,
+    proto::tfplugin::{self, ClientCapabilities, Diagnostic, RawState},
+    wire,
+};
+
+pub(crate) type DataAnswer = Answer<(Option<Value>, Option<Deferred>)>;
+
+pub(crate) fn nothing_planned() -> Planned {
+    Planned {
+        state: None,
+        requires_replace: Vec::new(),
+        private: Vec::new(),
+        identity: None,
+        legacy_type_system: false,
+        deferred: None,
+    }
+}
+
+fn capabilities(deferral_allowed: bool) -> Option<ClientCapabilities> {
+    Some(ClientCapabilities {
+        deferral_allowed,
+        write_only_attributes_allowed: true,
+    })
+}
+
+fn raw(json: &[u8]) -> RawState {
+    RawState {
+        json: json.to_vec(),
+        flatmap: HashMap::new(),
+    }
+}
+
+impl Plugin {
+    async fn resource(&self, kind: &str) -> Result<(&KnownSchema, ResourceTypes), Failed> {
+        let known = self.known().await?;
+        let types = known
+            .resource(kind)
+            .ok_or_else(|| unknown("resource type", kind))?;
+        Ok((known, types))
+    }
+
+    async fn data_source(&self, kind: &str) -> Result<(&KnownSchema, Type), Failed> {
+        let known = self.known().await?;
+        let ty = known
+            .data_source(kind)
+            .ok_or_else(|| unknown("data source", kind))?;
+        Ok((known, ty))
+    }
+
+    pub(crate) async fn try_validate_provider(&self, config: &Value) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "ValidateProviderConfig";
+        let known = self.known().await?;
+        let config = wire::encode(config, &known.provider).map_err(|error| self.unwritable(CALL, &error))?;
+        let request = tfplugin::validate_provider_config::Request { config };
+        let response = self.answer(CALL, self.client.validate_provider(request).await)?;
+        Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_configure(&self, config: &Value) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "ConfigureProvider";
+        let known = self.known().await?;
+        let request = tfplugin::configure_provider::Request {
+            terraform_version: self.terraform_version.clone(),
+            config: wire::encode(config, &known.provider).map_err(|error| self.unwritable(CALL, &error))?,
+            client_capabilities: capabilities(false),
+        };
+        let response = self.answer(CALL, self.client.configure(request).await)?;
+        Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_validate_resource(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "ValidateResourceConfig";
+        let (_, types) = self.resource(kind).await?;
+        let request = tfplugin::validate_resource_config::Request {
+            type_name: kind.to_owned(),
+            config: wire::encode(config, &types.object).map_err(|error| self.unwritable(CALL, &error))?,
+            client_capabilities: capabilities(false),
+        };
+        let response = self.answer(CALL, self.client.validate_resource(request).await)?;
+        Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_validate_data(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "ValidateDataResourceConfig";
+        let (_, ty) = self.data_source(kind).await?;
+        let request = tfplugin::validate_data_resource_config::Request {
+            type_name: kind.to_owned(),
+            config: wire::encode(config, &ty).map_err(|error| self.unwritable(CALL, &error))?,
+        };
+        let response = self.answer(CALL, self.client.validate_data(request).await)?;
+        Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_upgrade_state(
+        &self,
+        asked: &UpgradeRequest<'_>,
+    ) -> Result<Answer<Option<Value>>, Failed> {
+        const CALL: &str = "UpgradeResourceState";
+        let (_, types) = self.resource(asked.kind).await?;
+        let request = tfplugin::upgrade_resource_state::Request {
+            type_name: asked.kind.to_owned(),
+            version: asked.version,
+            raw_state: Some(raw(asked.json)),
+        };
+        let response = self.answer(CALL, self.client.upgrade_state(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let value = self.keep(
+            &mut diags,
+            CALL,
+            wire::decode(response.upgraded_state, &types.object),
+        );
+        Ok(Answer { value, diags })
+    }
+
+    pub(crate) async fn try_upgrade_identity(
+        &self,
+        asked: &UpgradeRequest<'_>,
+    ) -> Result<Answer<Option<Value>>, Failed> {
+        const CALL: &str = "UpgradeResourceIdentity";
+        let (_, types) = self.resource(asked.kind).await?;
+        let request = tfplugin::upgrade_resource_identity::Request {
+            type_name: asked.kind.to_owned(),
+            version: asked.version,
+            raw_identity: Some(raw(asked.json)),
+        };
+        let response = self.answer(CALL, self.client.upgrade_identity(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let identity = wire::decode_identity(response.upgraded_identity, types.identity.as_ref());
+        let value = self.keep(&mut diags, CALL, identity).flatten();
+        Ok(Answer { value, diags })
+    }
+
+    pub(crate) async fn try_read(&self, asked: &ReadRequest<'_>) -> Result<Answer<Read>, Failed> {
+        const CALL: &str = "ReadResource";
+        let (known, types) = self.resource(asked.kind).await?;
+        let unwritable = |error: WireError| self.unwritable(CALL, &error);
+        let request = tfplugin::read_resource::Request {
+            type_name: asked.kind.to_owned(),
+            current_state: wire::encode(asked.current, &types.object).map_err(unwritable)?,
+            private: asked.private.to_vec(),
+            provider_meta: known.meta.clone(),
+            client_capabilities: capabilities(asked.deferral_allowed),
+            current_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
+                .map_err(unwritable)?,
+        };
+        let response = self.answer(CALL, self.client.read(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let identity = wire::decode_identity(response.new_identity, types.identity.as_ref());
+        let value = Read {
+            state: self.keep(&mut diags, CALL, wire::decode(response.new_state, &types.object)),
+            private: response.private,
+            identity: self.keep(&mut diags, CALL, identity).flatten(),
+            deferred: wire::deferred(response.deferred),
+        };
+        Ok(Answer { value, diags })
+    }
+
+    pub(crate) async fn try_plan(&self, asked: &PlanRequest<'_>) -> Result<Answer<Planned>, Failed> {
+        const CALL: &str = "PlanResourceChange";
+        let (known, types) = self.resource(asked.kind).await?;
+        if asked.proposed.is_null() && !known.schema.plan_destroy {
+            return Ok(Answer::ok(Planned {
+                state: Some(asked.proposed.clone()),
+                private: asked.private.to_vec(),
+                ..nothing_planned()
+            }));
+        }
+        let unwritable = |error: WireError| self.unwritable(CALL, &error);
+        let request = tfplugin::plan_resource_change::Request {
+            type_name: asked.kind.to_owned(),
+            prior_state: wire::encode(asked.prior, &types.object).map_err(unwritable)?,
+            proposed_new_state: wire::encode(asked.proposed, &types.object).map_err(unwritable)?,
+            config: wire::encode(asked.config, &types.object).map_err(unwritable)?,
+            prior_private: asked.private.to_vec(),
+            provider_meta: known.meta.clone(),
+            client_capabilities: capabilities(asked.deferral_allowed),
+            prior_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
+                .map_err(unwritable)?,
+        };
+        let response = self.answer(CALL, self.client.plan(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let identity = wire::decode_identity(response.planned_identity, types.identity.as_ref());
+        let value = Planned {
+            state: self.keep(
+                &mut diags,
+                CALL,
+                wire::decode(response.planned_state, &types.object),
+            ),
+            requires_replace: response.requires_replace.into_iter().map(wire::path).collect(),
+            private: response.planned_private,
+            identity: self.keep(&mut diags, CALL, identity).flatten(),
+            legacy_type_system: response.legacy_type_system,
+            deferred: wire::deferred(response.deferred),
+        };
+        Ok(Answer { value, diags })
+    }
+
+    pub(crate) async fn try_apply(&self, asked: &ApplyRequest<'_>) -> Result<Answer<Applied>, Failed> {
+        const CALL: &str = "ApplyResourceChange";
+        let (known, types) = self.resource(asked.kind).await?;
+        let unwritable = |error: WireError| self.unwritable(CALL, &error);
+        let request = tfplugin::apply_resource_change::Request {
+            type_name: asked.kind.to_owned(),
+            prior_state: wire::encode(asked.prior, &types.object).map_err(unwritable)?,
+            planned_state: wire::encode(asked.planned, &types.object).map_err(unwritable)?,
+            config: wire::encode(asked.config, &types.object).map_err(unwritable)?,
+            planned_private: asked.private.to_vec(),
+            provider_meta: known.meta.clone(),
+            planned_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
+                .map_err(unwritable)?,
+        };
+        let response = self.answer(CALL, self.client.apply(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let identity = wire::decode_identity(response.new_identity, types.identity.as_ref());
+        let value = Applied {
+            state: self.keep(&mut diags, CALL, wire::decode(response.new_state, &types.object)),
+            private: response.private,
+            identity: self.keep(&mut diags, CALL, identity).flatten(),
+            legacy_type_system: response.legacy_type_system,
+        };
+        Ok(Answer { value, diags })
+    }
+
+    pub(crate) async fn try_read_data(&self, asked: &ReadDataRequest<'_>) -> Result<DataAnswer, Failed> {
+        const CALL: &str = "ReadDataSource";
+        let (known, ty) = self.data_source(asked.kind).await?;
+        let request = tfplugin::read_data_source::Request {
+            type_name: asked.kind.to_owned(),
+            config: wire::encode(asked.config, &ty).map_err(|error| self.unwritable(CALL, &error))?,
+            provider_meta: known.meta.clone(),
+            client_capabilities: capabilities(asked.deferral_allowed),
+        };
+        let response = self.answer(CALL, self.client.read_data(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let state = self.keep(&mut diags, CALL, wire::decode(response.state, &ty));
+        Ok(Answer {
+            value: (state, wire::deferred(response.deferred)),
+            diags,
+        })
+    }
+
+    /// The value, or a remark that it could not be read.
+    fn keep<T>(&self, diags: &mut Vec<ProviderDiag>, call: &str, read: Result<T, WireError>) -> Option<T> {
+        read.map_err(|error| diags.extend(self.unreadable(call, &error)))
+            .ok()
+    }
+
+    fn unreadable(&self, call: &str, error: &WireError) -> Failed {
+        self.nonsense(format!(
+            "answered {call} with a value that does not fit its schema ({})",
+            placed(error)
+        ))
+    }
+
+    fn unwritable(&self, call: &str, error: &WireError) -> Failed {
+        let place = placed(error);
+        plugin_error(format!(
+            "A value for {call} of {} does not fit its schema ({place}).",
+            self.name
+        ))
+    }
+}
+
+fn unknown(what: &str, kind: &str) -> Failed {
+    vec![error(format!("unknown {what} {kind:?}"), "")]
+}
+
+fn placed(error: &WireError) -> String {
+    if error.path.is_root() {
+        error.message.clone()
+    } else {
+        format!("{}: {}", error.path, error.message)
+    }
+}

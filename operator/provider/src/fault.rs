@@ -1,0 +1,47 @@
+//! What went wrong with a plugin, as remarks and diagnostics.
+
+use std::error::Error;
+
+use ashlar_diag::{Diag, Diags, Severity};
+use ashlar_port::ProviderDiag;
+
+/// The remarks in place of an answer; one of them at least is an error.
+pub(crate) type Failed = Vec<ProviderDiag>;
+
+/// One error without a place.
+pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
+    ProviderDiag {
+        severity: Severity::Error,
+        summary: summary.into(),
+        detail: detail.into(),
+        path: None,
+    }
+}
+
+/// An error of the plugin itself, not of what it was asked for.
+pub(crate) fn plugin_error(detail: String) -> Failed {
+    vec![error("Plugin error", detail)]
+}
+
+/// An error with its causes.
+pub(crate) fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(source) = next {
+        text.push_str(": ");
+        text.push_str(&source.to_string());
+        next = source.source();
+    }
+    text
+}
+
+/// Remarks without a place in a provider's configuration.
+pub(crate) fn as_diags(diags: Vec<ProviderDiag>) -> Diags {
+    diags
+        .into_iter()
+        .map(|diag| Diag {
+            severity: diag.severity,
+            ..Diag::error(diag.summary, diag.detail)
+        })
+        .collect()
+}
