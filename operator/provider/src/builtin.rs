@@ -19,7 +19,7 @@ use ashlar_value::{
 };
 use async_trait::async_trait;
 
-use crate::fault::error;
+use crate::fault;
 
 /// Gives a random UUID, lower case with dashes.
 pub type Uuids = Arc<dyn Fn() -> String + Send + Sync>;
@@ -201,15 +201,15 @@ impl Provider for Builtin {
         }
         match json::decode(request.json, &data_schema().block.ty()) {
             Ok(value) => Answer::ok(Some(value)),
-            Err(fault) => {
+            Err(wrong) => {
                 let detail = format!(
                     "What is stored of this terraform_data cannot be read: {}.",
-                    fault.message
+                    wrong.message
                 );
                 Answer {
                     value: None,
                     diags: vec![ProviderDiag {
-                        path: Some(fault.path),
+                        path: Some(wrong.path),
                         ..error("Invalid stored object", detail)
                     }],
                 }
@@ -281,6 +281,11 @@ impl Provider for Builtin {
     async fn stop(&self) {}
 
     async fn close(&self) {}
+}
+
+/// An error about the configuration or state that was given.
+fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
+    ProviderDiag { is_call_fault: false, ..fault::error(summary, detail) }
 }
 
 #[cfg(test)]

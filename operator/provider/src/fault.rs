@@ -8,9 +8,10 @@ use ashlar_port::ProviderDiag;
 /// The remarks in place of an answer; one of them at least is an error.
 pub(crate) type Failed = Vec<ProviderDiag>;
 
-/// One error without a place.
+/// One error of a call, without a place.
 pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
     ProviderDiag {
+        is_call_fault: true,
         severity: Severity::Error,
         summary: summary.into(),
         detail: detail.into(),
