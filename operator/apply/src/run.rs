@@ -173,7 +173,9 @@ impl<'a> Run<'a> {
                 _ => {}
             }
         }
-        let dirty = !ashlar_state::same_content(&state, &plan.previous_state) || plan.has_changes() || state.serial == 0;
+        let dirty = !ashlar_state::same_content(&state, &plan.previous_state)
+            || plan.has_changes()
+            || state.serial == 0;
         let mut changes: HashMap<ConfigResource, Vec<usize>> = HashMap::new();
         for (at, change) in plan.changes.iter().enumerate() {
             changes

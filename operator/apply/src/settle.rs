@@ -98,8 +98,7 @@ impl Run<'_> {
                 "{} was to be read now, but its configuration is still not known.",
                 change.address
             );
-            return Err(Diag::error("Configuration contains unknown value", detail)
-                .into());
+            return Err(Diag::error("Configuration contains unknown value", detail).into());
         };
         if let Some(check) = outcome.check {
             lock(&self.checks).insert(change.address.to_string(), check);

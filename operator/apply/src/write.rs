@@ -37,14 +37,16 @@ impl Run<'_> {
         let old = self.keeper.read(|state| state.current(&change.address).cloned());
         let deposes = change.depose_as.zip(old);
         if let Some((key, old)) = &deposes {
-            self.move_object(change, (None, None), (Some(*key), Some(old.clone())), &*provider).await?;
+            self.move_object(change, (None, None), (Some(*key), Some(old.clone())), &*provider)
+                .await?;
         }
         let result = self.write_planned(&instance, &*provider, change).await;
         if let (Err(_), Some((key, old))) = (&result, deposes) {
             let replaced = self.keeper.read(|state| state.current(&change.address).is_some());
             if !replaced {
                 // Nothing took the old object's place: it is the current one again, else it would be made twice.
-                self.move_object(change, (Some(key), None), (None, Some(old)), &*provider).await?;
+                self.move_object(change, (Some(key), None), (None, Some(old)), &*provider)
+                    .await?;
             }
         }
         result
@@ -60,8 +62,12 @@ impl Run<'_> {
         provider: &dyn Provider,
     ) -> Result<(), Diags> {
         let journalled = provider.has_effects();
-        self.keeper.outcome(&change.address, to.0, &change.provider, to.1, journalled).await?;
-        self.keeper.outcome(&change.address, from.0, &change.provider, from.1, journalled).await
+        self.keeper
+            .outcome(&change.address, to.0, &change.provider, to.1, journalled)
+            .await?;
+        self.keeper
+            .outcome(&change.address, from.0, &change.provider, from.1, journalled)
+            .await
     }
 
     async fn write_planned(
@@ -89,8 +95,7 @@ impl Run<'_> {
                  fault of Ashlar or of a provider.",
                 change.address
             );
-            return Err(Diag::error("Configuration contains unknown value", detail)
-                .into());
+            return Err(Diag::error("Configuration contains unknown value", detail).into());
         }
         let creates = change.action != Action::Update;
         let before = if creates {
@@ -131,11 +136,7 @@ impl Run<'_> {
                 identity: actual.after_identity.as_ref(),
             };
             let answer = self.ask(provider, change, activity, request).await?;
-            diags.extend(place_all(
-                answer.diags,
-                &instance.config.body,
-                &change.address,
-            ));
+            diags.extend(place_all(answer.diags, &instance.config.body, &change.address));
             self.keep(
                 instance,
                 provider,

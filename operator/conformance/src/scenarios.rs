@@ -112,7 +112,9 @@ fn find(cases: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
 
 async fn run_one(folder: &Path, settings: &Settings) -> anyhow::Result<Result<(), Miss>> {
     let text = std::fs::read_to_string(folder.join("scenario.yaml"))?;
-    let scenario: Json = serde_saphyr::from_str_with_options(&text, serde_saphyr::Options { strict_booleans: true, ..Default::default() }).context("reading scenario.yaml")?;
+    let scenario: Json =
+        serde_saphyr::from_str_with_options(&text, serde_saphyr::options! { strict_booleans: true })
+            .context("reading scenario.yaml")?;
     let expected: Json = serde_json::from_slice(&std::fs::read(folder.join("expected.json"))?)?;
     let root = tempfile::Builder::new().prefix("ashlar-scenario-").tempdir()?;
     let bench = step::Bench::new(root.path(), settings.clone())?;

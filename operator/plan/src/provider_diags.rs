@@ -9,12 +9,18 @@ use ashlar_value::Path;
 
 /// Gives each remark the place of the argument it is about, or the place of the block.
 pub fn place_all(remarks: Vec<ProviderDiag>, body: &Body, address: &dyn fmt::Display) -> Diags {
-    remarks.into_iter().map(|remark| place(remark, Some(body), Some(address))).collect()
+    remarks
+        .into_iter()
+        .map(|remark| place(remark, Some(body), Some(address)))
+        .collect()
 }
 
 /// As [`place_all`], for calls that are about no configuration: neither place nor address, as in Terraform.
 pub fn unplaced(remarks: Vec<ProviderDiag>) -> Diags {
-    remarks.into_iter().map(|remark| place(remark, None, None)).collect()
+    remarks
+        .into_iter()
+        .map(|remark| place(remark, None, None))
+        .collect()
 }
 
 /// As [`place_all`] where there is a configuration, else as [`unplaced`].
@@ -35,7 +41,11 @@ fn place(remark: ProviderDiag, body: Option<&Body>, address: Option<&dyn fmt::Di
     }
     if let Some(body) = body {
         let path = remark.path.as_ref().cloned().unwrap_or_default();
-        let found = if path.is_root() { None } else { ashlar_eval::locate(body, &path) };
+        let found = if path.is_root() {
+            None
+        } else {
+            ashlar_eval::locate(body, &path)
+        };
         diag.subject = found.or_else(|| body.missing_item());
     }
     if diag.subject.is_none() {

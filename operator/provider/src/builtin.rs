@@ -285,7 +285,10 @@ impl Provider for Builtin {
 
 /// An error about the configuration or state that was given.
 fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
-    ProviderDiag { is_call_fault: false, ..fault::error(summary, detail) }
+    ProviderDiag {
+        is_call_fault: false,
+        ..fault::error(summary, detail)
+    }
 }
 
 #[cfg(test)]

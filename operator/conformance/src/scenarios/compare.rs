@@ -124,8 +124,17 @@ fn diagnostics(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
     };
     let mut left: Vec<&Json> = got.as_array().into_iter().flatten().collect();
     // What Terraform's init says around the faults it found is no fault of its own.
-    let is_frame = |diag: &&Json| diag["summary"].as_str().is_some_and(|text| text.starts_with("Terraform encountered problems"));
-    for want in wanted.as_array().into_iter().flatten().filter(|diag| !is_frame(diag)) {
+    let is_frame = |diag: &&Json| {
+        diag["summary"]
+            .as_str()
+            .is_some_and(|text| text.starts_with("Terraform encountered problems"))
+    };
+    for want in wanted
+        .as_array()
+        .into_iter()
+        .flatten()
+        .filter(|diag| !is_frame(diag))
+    {
         let matches = |have: &&Json| {
             let equal = ["severity", "summary", "address", "range"]
                 .iter()

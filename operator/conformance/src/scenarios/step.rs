@@ -99,10 +99,16 @@ impl Bench {
             confined: false,
         };
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
-        let settings = Settings { schemas: Default::default(), ..self.settings.clone() };
+        let settings = Settings {
+            schemas: Default::default(),
+            ..self.settings.clone()
+        };
         let outcome = plan(&settings, request, &Unwatched).await;
         let failed = outcome.diags.has_errors();
-        let unavailable = outcome.diags.iter().any(|diag| diag.summary == "Failed to query available provider packages");
+        let unavailable = outcome
+            .diags
+            .iter()
+            .any(|diag| diag.summary == "Failed to query available provider packages");
         let phase = if unavailable { "init" } else { "plan" };
         out[phase] = self.phase(u8::from(failed), &outcome.diags, &outcome.sources, &marks)?;
         let Some((planned, bytes)) = outcome.plan else {

@@ -281,8 +281,7 @@ impl Instance<'_> {
             self.provider.provider.for_display(),
             self.address
         );
-        Diag::error("Provider produced invalid plan", detail)
-            .into()
+        Diag::error("Provider produced invalid plan", detail).into()
     }
 }
 

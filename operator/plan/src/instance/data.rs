@@ -50,10 +50,7 @@ impl Instance<'_> {
         if config.marks_deep().contains(Mark::Ephemeral) {
             let detail = "An argument of this data source is ephemeral, but what is read is kept in state, where ephemeral \
                           values must not be. Use a lasting value.";
-            diags.push(
-                Diag::error("Invalid use of ephemeral value", detail)
-                    .at(self.config.header),
-            );
+            diags.push(Diag::error("Invalid use of ephemeral value", detail).at(self.config.header));
             return Err(diags);
         }
         let (plain, marks) = config.clone().unmark_deep_with_paths();
@@ -152,8 +149,7 @@ impl Instance<'_> {
                 "The provider answered the request to read {} with {what}. This is a fault of the provider; tell its developers.",
                 self.address
             );
-            Diag::error("Provider produced invalid object", detail)
-                .into()
+            Diag::error("Provider produced invalid object", detail).into()
         };
         let Some(value) = value else {
             return Err(invalid("no object at all".to_owned()));

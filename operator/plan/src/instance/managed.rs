@@ -42,13 +42,28 @@ impl Instance<'_> {
         let mut diags = Diags::new();
         let mut previous = None;
         if let Some(object) = stored {
-            let (live, remarks) = read_stored(provider, &self.address, self.schema, object, Some(&self.config.body)).await?;
+            let (live, remarks) = read_stored(
+                provider,
+                &self.address,
+                self.schema,
+                object,
+                Some(&self.config.body),
+            )
+            .await?;
             diags.extend(remarks);
             previous = Some(live);
         }
         let mut refreshed = previous.clone();
         if let (Some(live), true) = (&previous, options.refresh) {
-            let (live, remarks) = refresh(self.engine, provider, &self.address, self.schema, live, Some(&self.config.body)).await?;
+            let (live, remarks) = refresh(
+                self.engine,
+                provider,
+                &self.address,
+                self.schema,
+                live,
+                Some(&self.config.body),
+            )
+            .await?;
             diags.extend(remarks);
             refreshed = live;
         }
@@ -127,10 +142,7 @@ impl Instance<'_> {
              the destruction, or take prevent_destroy out.",
             self.address
         );
-        diags.push(
-            Diag::error("Instance cannot be destroyed", detail)
-                .at(self.config.header),
-        );
+        diags.push(Diag::error("Instance cannot be destroyed", detail).at(self.config.header));
         diags
     }
 }

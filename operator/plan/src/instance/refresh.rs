@@ -46,8 +46,7 @@ pub async fn refresh(
             "The provider answered the request to read {address} with {what}. This is a fault of the provider; tell its \
              developers."
         );
-        Diag::error("Provider produced invalid object", detail)
-            .into()
+        Diag::error("Provider produced invalid object", detail).into()
     };
     if answer.value.deferred.is_some() {
         return Err(deferred_fault(address));

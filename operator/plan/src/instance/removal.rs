@@ -55,8 +55,15 @@ impl Removal<'_> {
         let (previous, mut diags) = read_stored(&*provider, &self.address, self.schema, stored, None).await?;
         let mut refreshed = Some(previous.clone());
         if options.refresh {
-            let (live, remarks) =
-                refresh(self.engine, &*provider, &self.address, self.schema, &previous, None).await?;
+            let (live, remarks) = refresh(
+                self.engine,
+                &*provider,
+                &self.address,
+                self.schema,
+                &previous,
+                None,
+            )
+            .await?;
             diags.extend(remarks);
             refreshed = live;
         }
@@ -106,8 +113,7 @@ impl Removal<'_> {
                      the provider; tell its developers.",
                     self.address
                 );
-                return Err(Diag::error("Provider produced invalid plan", detail)
-                    .into());
+                return Err(Diag::error("Provider produced invalid plan", detail).into());
             }
             private = answer.value.private.into();
         }

@@ -8,8 +8,8 @@ use std::{borrow::Cow, sync::Arc};
 use ashlar_addr::ResourceInstance;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Provider, UpgradeRequest};
-use ashlar_syntax::Body;
 use ashlar_state::{Object, ObjectParts, encode_object};
+use ashlar_syntax::Body;
 use ashlar_value::{Marks, Type, Value, schema::Schema};
 
 use super::Live;
@@ -30,10 +30,7 @@ pub async fn read_stored(
              release of the provider that wrote it.",
             object.schema_version, schema.version
         );
-        return Err(
-            Diag::error("Resource instance managed by newer provider version", detail)
-                .into(),
-        );
+        return Err(Diag::error("Resource instance managed by newer provider version", detail).into());
     }
     let json: Cow<'_, [u8]> = if object.schema_version == schema.version {
         strip_removed(&object.attributes, &schema.block.ty())
@@ -55,8 +52,7 @@ pub async fn read_stored(
             "The provider was asked to bring the stored object {address} up to its present schema, and answered with \
              {what}. This is a fault of the provider; tell its developers."
         );
-        Diag::error("Invalid resource state upgrade", detail)
-            .into()
+        Diag::error("Invalid resource state upgrade", detail).into()
     };
     let Some(value) = answer.value else {
         return Err(invalid("no object at all"));
