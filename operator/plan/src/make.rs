@@ -155,7 +155,6 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         state: &state,
         moved: &moved,
         found: std::sync::Mutex::new(Found {
-            previous: state.clone(),
             refreshed: state.clone(),
             ..Found::default()
         }),
@@ -178,7 +177,6 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
 
 fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::node::Node>) -> Planned {
     let Found {
-        previous,
         refreshed,
         mut changes,
         mut drift,
@@ -203,7 +201,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::n
         options: inputs.options,
         config: inputs.files,
         variables: inputs.variables,
-        previous_state: previous,
+        previous_state: inputs.state,
         prior_state: refreshed,
         changes,
         drift,

@@ -246,7 +246,7 @@ pub struct Plan {
     pub config: Vec<(Arc<str>, Arc<str>)>,
     /// The input variables, typed and marked.
     pub variables: BTreeMap<Arc<str>, Value>,
-    /// The state as read from storage, upgraded and moved, before refresh.
+    /// The state as read from storage.
     pub previous_state: State,
     /// The state after refresh: what the changes start from.
     pub prior_state: State,

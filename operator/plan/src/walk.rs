@@ -41,8 +41,6 @@ pub(crate) struct PlanWalk<'a> {
 /// Results of a walk.
 #[derive(Default)]
 pub(crate) struct Found {
-    /// The state brought up to the present schemas.
-    pub(crate) previous: State,
     /// The state after refresh.
     pub(crate) refreshed: State,
     pub(crate) changes: Vec<Change>,
@@ -184,7 +182,12 @@ impl PlanWalk<'_> {
             change.previous_address = self.moved.get(&address).cloned();
             found.add(resource, change);
         }
-        Ok((outcome.value, outcome.diags))
+        drop(found);
+        if outcome.failed {
+            Err(outcome.diags)
+        } else {
+            Ok((outcome.value, outcome.diags))
+        }
     }
 
     async fn visit_data(
@@ -200,9 +203,6 @@ impl PlanWalk<'_> {
             .map(|live| to_object(live, instance.schema))
             .transpose()?;
         let mut found = lock(&self.found);
-        found
-            .previous
-            .set(&instance.address, None, &instance.provider, object.clone());
         found
             .refreshed
             .set(&instance.address, None, &instance.provider, object);
@@ -287,9 +287,6 @@ impl PlanWalk<'_> {
                 found
                     .refreshed
                     .set(&address.instance(key.clone()), deposed, &state.provider, None);
-                found
-                    .previous
-                    .set(&address.instance(key.clone()), deposed, &state.provider, None);
             }
             return Ok(Diags::new());
         }
@@ -316,16 +313,12 @@ impl PlanWalk<'_> {
                 let done = removal
                     .plan(object, self.options, self.options.mode != Mode::RefreshOnly)
                     .await?;
-                let previous = to_object(&done.previous, schema)?;
                 let refreshed = done
                     .refreshed
                     .as_ref()
                     .map(|live| to_object(live, schema))
                     .transpose()?;
                 let mut found = lock(&self.found);
-                found
-                    .previous
-                    .set(&removal.address, deposed, &state.provider, Some(previous));
                 found
                     .refreshed
                     .set(&removal.address, deposed, &state.provider, refreshed);
@@ -364,14 +357,10 @@ impl PlanWalk<'_> {
         refreshed: Option<&Live>,
     ) -> Result<(), Diags> {
         let Some(previous) = previous else { return Ok(()) };
-        let before = to_object(previous, instance.schema)?;
         let after = refreshed
             .map(|live| to_object(live, instance.schema))
             .transpose()?;
         let mut found = lock(&self.found);
-        found
-            .previous
-            .set(&instance.address, None, &instance.provider, Some(before));
         found
             .refreshed
             .set(&instance.address, None, &instance.provider, after);

@@ -2,9 +2,11 @@
 
 use std::process::ExitCode;
 
+use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
-use ashlar_port::StopFlag;
+use ashlar_port::{Outcome, Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyRequest, apply};
+use ashlar_store::{Recovered, file::FileStore};
 
 use super::{
     gate,
@@ -31,7 +33,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
 }
 
 async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let mut session = Session::open(&args.place, printer)?;
+    let session = Session::open(&args.place, printer)?;
     let operation = if destroy {
         "OperationTypeDestroy"
     } else {
@@ -46,8 +48,13 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     }
     printer.result(&format!("\nDigest: {}\n", ready.digest));
     gate::pass(args, &ready.digest, printer)?;
-    let dir = session.dir.clone();
-    session.identity.begin(&dir, &ready.digest)?;
+    settle(args, &recovered, &ready.plan, &store)
+        .await
+        .map_err(|diags| session.told(&diags, &Sources::new()))?;
+    store
+        .begin(&ready.digest)
+        .await
+        .map_err(|diags| session.told(&diags, &Sources::new()))?;
     let stop = StopFlag::new();
     let watcher = tokio::spawn(stop_on_interrupt(stop.clone()));
     let request = ApplyRequest {
@@ -88,6 +95,48 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// What an earlier run left uncertain was shown with the plan; whoever approves it by hand takes it as the refresh found
+/// it. An approval of whatever is planned cannot do that.
+async fn settle(
+    args: &ApplyArgs,
+    recovered: &Recovered,
+    plan: &ashlar_plan::Plan,
+    store: &FileStore,
+) -> Result<(), Diags> {
+    if recovered.uncertain.is_empty() {
+        return Ok(());
+    }
+    if args.auto_approve {
+        let detail = "An earlier run ended in the middle of the changes named above, and nobody knows whether they were made. \
+                      Look at the objects, then approve by hand or by digest.";
+        return Err(Diag::error("Uncertain changes need a person", detail).into());
+    }
+    let mut records = Vec::new();
+    for intent in &recovered.uncertain {
+        let instance = plan.prior_state.instance(&intent.address);
+        let object = match intent.deposed {
+            Some(key) => instance.and_then(|instance| instance.deposed.get(&key)),
+            None => instance.and_then(|instance| instance.current.as_ref()),
+        };
+        let resource = plan.prior_state.resources.get(&intent.address.resource);
+        let object = match (object, resource) {
+            (Some(object), Some(resource)) => Some(ashlar_state::outcome_object(
+                &intent.address,
+                intent.deposed,
+                &resource.provider,
+                object,
+            )?),
+            _ => None,
+        };
+        records.push(Record::Outcome(Outcome {
+            address: intent.address.clone(),
+            deposed: intent.deposed,
+            object,
+        }));
+    }
+    store.journal(records).await
 }
 
 /// The first interrupt asks the run to stop in order.

@@ -1,5 +1,5 @@
-//! What a folder needs so that its plans have digests: an identity, a key for hashes of values, and the digest of the
-//! last plan whose apply began. Kept beside the state, readable by the owner alone.
+//! What a folder needs so that its plans have digests: an identity and a key for hashes of values. Kept
+//! beside the state, readable by the owner alone.
 
 use std::{
     io::Write,
@@ -16,8 +16,6 @@ use serde::{Deserialize, Serialize};
 pub(crate) struct Identity {
     uid: String,
     key: String,
-    #[serde(default)]
-    last_begun: Option<String>,
 }
 
 impl Identity {
@@ -31,7 +29,6 @@ impl Identity {
                 let identity = Self {
                     uid: hex::encode(rand::random::<[u8; 16]>()),
                     key: hex::encode(rand::random::<[u8; 32]>()),
-                    last_begun: None,
                 };
                 identity.write(dir)?;
                 Ok(identity)
@@ -59,23 +56,16 @@ impl Identity {
         std::fs::rename(&fresh, &path).with_context(failed)
     }
 
-    /// The digest of a plan made here.
-    pub(crate) fn digest(&self, plan: &Plan) -> String {
+    /// The digest of a plan made here; `last_begun` is that of the last plan whose apply began, so that an approval is
+    /// spent once.
+    pub(crate) fn digest(&self, plan: &Plan, last_begun: Option<&str>) -> String {
         let key = hex::decode(&self.key).unwrap_or_default();
-        digest::digest(
-            plan,
-            digest::Seed {
-                workspace_uid: &self.uid,
-                last_begun: self.last_begun.as_deref(),
-                key: &key,
-            },
-        )
-    }
-
-    /// Spends an approval: from now on the same plan has another digest.
-    pub(crate) fn begin(&mut self, dir: &Path, digest: &str) -> anyhow::Result<()> {
-        self.last_begun = Some(digest.to_owned());
-        self.write(dir)
+        let seed = digest::Seed {
+            workspace_uid: &self.uid,
+            last_begun,
+            key: &key,
+        };
+        digest::digest(plan, seed)
     }
 }
 

@@ -141,7 +141,7 @@ impl<'a> Session<'a> {
         self.printer
             .result(&text::render(&plan, &schemas, self.printer.style()));
         self.printer.diags(&diags, &sources);
-        let digest = self.identity.digest(&plan);
+        let digest = self.identity.digest(&plan, recovered.begun.as_deref());
         Ok(Ready { plan, bytes, digest })
     }
 

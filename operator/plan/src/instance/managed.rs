@@ -25,6 +25,8 @@ pub struct Outcome {
     pub value: Value,
     /// The result of its conditions, if it has any.
     pub check: Option<Check>,
+    /// Is there an error among the diagnostics? The change is told all the same.
+    pub failed: bool,
     /// Warnings.
     pub diags: Diags,
 }
@@ -81,6 +83,7 @@ impl Instance<'_> {
                 change: None,
                 value,
                 check: None,
+                failed: false,
                 diags,
             });
         }
@@ -97,7 +100,7 @@ impl Instance<'_> {
         diags.extend(planned.diags);
         let mut change = planned.change;
         if change.action.is_replace() && self.config.lifecycle.prevent_destroy {
-            return Err(self.prevented(diags));
+            diags = self.prevented(diags);
         }
         if change.action == Action::CreateThenDelete {
             change.depose_as = Some(self.engine.outside.deposed_key());
@@ -118,12 +121,8 @@ impl Instance<'_> {
         if !self.config.lifecycle.postconditions.is_empty() || !self.config.lifecycle.preconditions.is_empty()
         {
             let (found, remarks) = check_postconditions(self, &value);
-            let failed = remarks.has_errors();
             diags.extend(remarks);
             check = Some(planned.preconditions.and(found));
-            if failed {
-                return Err(diags);
-            }
         }
         Ok(Outcome {
             previous,
@@ -131,6 +130,7 @@ impl Instance<'_> {
             change: Some(change),
             value,
             check,
+            failed: diags.has_errors(),
             diags,
         })
     }
