@@ -220,7 +220,7 @@ impl<'a> Run<'a> {
         let mut stopping = false;
         let mut interrupted = false;
         loop {
-            while let Some(turn) = walk.next() {
+            while let Some(turn) = walk.turn() {
                 let halted = stopping || self.keeper.has_failed();
                 match turn {
                     Turn::Run(id) if !halted => running.push(async move { (id, self.step(id).await) }),

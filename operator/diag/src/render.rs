@@ -33,18 +33,16 @@ pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
     )];
     lines.push(String::new());
     let mut placed = false;
-    if let Some(span) = diag.subject {
-        if let Some(text) = snippet(span, diag, sources, style) {
-            lines.extend(text);
-            lines.push(String::new());
-            placed = true;
-        }
+    if let Some(span) = diag.subject
+        && let Some(text) = snippet(span, diag, sources, style)
+    {
+        lines.extend(text);
+        lines.push(String::new());
+        placed = true;
     }
-    if !placed {
-        if let Some(address) = &diag.address {
-            lines.push(format!("  with {address},"));
-            lines.push(String::new());
-        }
+    if !placed && let Some(address) = &diag.address {
+        lines.push(format!("  with {address},"));
+        lines.push(String::new());
     }
     if !diag.detail.is_empty() {
         lines.extend(diag.detail.trim_end().lines().map(str::to_owned));

@@ -169,7 +169,7 @@ pub enum Turn<N> {
 
 impl<N: Clone + Eq + Hash + Ord> Walk<N> {
     /// The next node that can start, if any.
-    pub fn next(&mut self) -> Option<Turn<N>> {
+    pub fn turn(&mut self) -> Option<Turn<N>> {
         let at = self.ready.pop()?;
         let node = self.graph.inner.node_weight(at)?.clone();
         Some(if self.poisoned[at.index()] {
@@ -236,7 +236,7 @@ mod tests {
     fn a_failure_skips_dependents_only() {
         let mut walk = graph(&[("b", "a"), ("c", "b"), ("d", "x")]).walk();
         let mut seen = Vec::new();
-        while let Some(turn) = walk.next() {
+        while let Some(turn) = walk.turn() {
             let (node, ok) = match turn {
                 Turn::Run(node) => (node, node != "a"),
                 Turn::Skip(node) => (node, false),

@@ -115,7 +115,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         &Sight {
             module: inputs.module,
             state: &state,
-            schemas: &schemas,
+            schemas,
         },
         None,
     );

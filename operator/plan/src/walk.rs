@@ -58,7 +58,7 @@ impl PlanWalk<'_> {
         let mut walk = self.graph.walk();
         let mut running = FuturesUnordered::new();
         loop {
-            while let Some(turn) = walk.next() {
+            while let Some(turn) = walk.turn() {
                 match turn {
                     Turn::Skip(node) => walk.done(&node, false),
                     Turn::Run(node) => running.push(async move {
@@ -227,11 +227,11 @@ impl PlanWalk<'_> {
             // What a data source refers to directly counts like depends_on (Terraform `dataDependsOn`).
             let own = Node::Resource(resource.clone());
             for node in self.graph.dependencies(&own) {
-                if let Node::Resource(named) = node {
-                    if named.resource.mode == ashlar_addr::Mode::Managed {
-                        watched.extend(self.order.dependencies(named).iter().cloned());
-                        watched.push(named.clone());
-                    }
+                if let Node::Resource(named) = node
+                    && named.resource.mode == ashlar_addr::Mode::Managed
+                {
+                    watched.extend(self.order.dependencies(named).iter().cloned());
+                    watched.push(named.clone());
                 }
             }
             for depends in &config.depends_on {

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use ashlar_addr::{Constraints, Provider};
+use ashlar_addr::Provider;
 use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
@@ -31,9 +31,7 @@ pub(crate) struct Chosen {
 pub(crate) async fn choose(settings: &Settings, module: &Module, state: &State) -> Result<Chosen, Diags> {
     let mut wanted = module.requirements();
     for resource in state.resources.values() {
-        wanted
-            .entry(resource.provider.provider.clone())
-            .or_insert_with(Constraints::default);
+        wanted.entry(resource.provider.provider.clone()).or_default();
     }
     wanted.retain(|provider, _| !provider.is_builtin());
     let mirrors = Mirrors {

@@ -36,7 +36,10 @@ pub struct Settings {
 
 /// SHA-256 of plugin binaries, computed once for a file that was not written since.
 #[derive(Default)]
-pub struct BinaryDigests(Mutex<HashMap<PathBuf, (u64, Option<SystemTime>, String)>>);
+pub struct BinaryDigests(Mutex<HashMap<PathBuf, Known>>);
+
+/// Length, time of the last write, and digest.
+type Known = (u64, Option<SystemTime>, String);
 
 impl BinaryDigests {
     /// `sha256:` and 64 hex digits. Reads the whole file the first time: call it where blocking is allowed.
@@ -44,10 +47,11 @@ impl BinaryDigests {
         let metadata = std::fs::metadata(path)?;
         let written = metadata.modified().ok();
         let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((length, time, digest)) = known().get(path) {
-            if *length == metadata.len() && *time == written {
-                return Ok(digest.clone());
-            }
+        if let Some((length, time, digest)) = known().get(path)
+            && *length == metadata.len()
+            && *time == written
+        {
+            return Ok(digest.clone());
         }
         let mut hash = Sha256::new();
         std::io::copy(&mut std::fs::File::open(path)?, &mut hash)?;

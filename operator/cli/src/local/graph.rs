@@ -17,14 +17,14 @@ use crate::{args::GraphArgs, printer::Printer};
 /// Runs the command. Schemas are not asked for: references inside provider blocks show only where they stand outside of
 /// arguments.
 pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    if let Some(after) = &args.after {
-        if !PASSES.iter().any(|(name, _)| name == after) {
-            let names: Vec<&str> = PASSES.iter().map(|(name, _)| *name).collect();
-            bail!(
-                "There is no pass {after:?}. The passes are, in order: {}.",
-                names.join(", ")
-            );
-        }
+    if let Some(after) = &args.after
+        && !PASSES.iter().any(|(name, _)| name == after)
+    {
+        let names: Vec<&str> = PASSES.iter().map(|(name, _)| *name).collect();
+        bail!(
+            "There is no pass {after:?}. The passes are, in order: {}.",
+            names.join(", ")
+        );
     }
     let mut sources = Sources::new();
     let (module, diags) = load_module(&inputs::module_files(&args.place.dir)?, &mut sources);

@@ -93,9 +93,12 @@ pub(super) struct Call {
     pub(super) entry: Json,
 }
 
+/// Number, fields, and when it began and ended.
+type Started = (Json, Map<String, Json>, u64, Option<u64>);
+
 /// The calls in lines of the log.
 pub(super) fn calls(lines: &[String]) -> anyhow::Result<Vec<Call>> {
-    let mut started: Vec<(Json, Map<String, Json>, u64, Option<u64>)> = Vec::new();
+    let mut started: Vec<Started> = Vec::new();
     for line in lines {
         let entry: Json = serde_json::from_str(line).context("reading the log of calls")?;
         let seq = entry["seq"].as_u64().unwrap_or_default();

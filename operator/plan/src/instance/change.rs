@@ -120,20 +120,20 @@ impl Instance<'_> {
             state = marked(state, &config_marks);
         }
         let mut before = prior_value.clone();
-        if let Some(tainted) = tainted {
-            if action == Action::Create {
-                action = self.replacement();
-                before = tainted.value.clone();
-                reason = Some(Reason::ReplaceBecauseTainted);
-            }
+        if let Some(tainted) = tainted
+            && action == Action::Create
+        {
+            action = self.replacement();
+            before = tainted.value.clone();
+            reason = Some(Reason::ReplaceBecauseTainted);
         }
         if action == Action::NoOp && marks_differ(&before, &state) {
             action = Action::Update;
         }
-        if action == Action::Create {
-            if let Some(planned) = settled.planned.filter(|planned| planned.is_replace()) {
-                action = planned;
-            }
+        if action == Action::Create
+            && let Some(planned) = settled.planned.filter(|planned| planned.is_replace())
+        {
+            action = planned;
         }
         let change = Change {
             address: self.address.clone(),

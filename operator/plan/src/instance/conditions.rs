@@ -20,7 +20,6 @@ pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<(Check, Dia
         &scope,
         "Resource precondition failed",
     );
-    let diags = diags;
     if matches!(found.status, CheckStatus::Pass | CheckStatus::Unknown) {
         Ok((found, diags))
     } else {

@@ -105,16 +105,16 @@ impl Instance<'_> {
         if change.action == Action::CreateThenDelete {
             change.depose_as = Some(self.engine.outside.deposed_key());
         }
-        if change.action == Action::NoOp {
-            if let Some(live) = &mut refreshed {
-                // Apply will not touch it, so what the configuration says of its dependencies is recorded now.
-                live.dependencies = self.dependencies.clone();
-                live.value = change.after.clone();
-                change = Change {
-                    previous_address: change.previous_address.clone(),
-                    ..no_op(self, live)
-                };
-            }
+        if change.action == Action::NoOp
+            && let Some(live) = &mut refreshed
+        {
+            // Apply will not touch it, so what the configuration says of its dependencies is recorded now.
+            live.dependencies = self.dependencies.clone();
+            live.value = change.after.clone();
+            change = Change {
+                previous_address: change.previous_address.clone(),
+                ..no_op(self, live)
+            };
         }
         let value = change.after.clone();
         let mut check = None;

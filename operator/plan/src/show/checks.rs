@@ -14,9 +14,12 @@ struct Checked {
     object: Map<String, Json>,
 }
 
+/// A declaration's address, and status and form of each of its objects.
+type Declaration = (Map<String, Json>, Vec<(CheckStatus, Json)>);
+
 /// The `checks` of a plan.
 pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
-    let mut by_declaration: BTreeMap<String, (Map<String, Json>, Vec<(CheckStatus, Json)>)> = BTreeMap::new();
+    let mut by_declaration: BTreeMap<String, Declaration> = BTreeMap::new();
     for (address, Check { status, problems }) in checks {
         let Checked { declared, object } = addresses(address);
         let display = declared
