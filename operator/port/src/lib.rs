@@ -1,7 +1,7 @@
 //! Traits and data for every effect of the engine: providers, durable storage of a run, clock and chance.
 //!
 //! The engine (`plan`, `apply`) decides and calls these; the shell (`provider`, `store`, `cli`, `controller`) implements
-//! them; `testkit` has fakes. No implementation stands here, and nothing here names tokio, tonic or kube.
+//! them. No implementation stands here, and nothing here names tokio, tonic or kube.
 
 mod outside;
 mod progress;

@@ -7,7 +7,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 use crate::{
-    CheckStatus, OutputChange, Plan, Reason,
+    Check, CheckStatus, OutputChange, Plan, Reason,
     text::sample::{block, change, plan, schemas},
 };
 
@@ -157,7 +157,15 @@ fn checks_stand_by_what_declares_them() {
         ("kiln_pot.a[\"x.output.y\"]", CheckStatus::Fail),
         ("kiln_pot.a[\"b\"]", CheckStatus::Pass),
     ]
-    .map(|(address, status)| (address.to_owned(), status))
+    .map(|(address, status)| {
+        (
+            address.to_owned(),
+            Check {
+                status,
+                problems: Vec::new(),
+            },
+        )
+    })
     .into();
     check(
         &plan,

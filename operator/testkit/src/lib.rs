@@ -1,1 +1,0 @@
-//! Fakes and check helpers for tests.
