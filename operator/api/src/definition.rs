@@ -30,7 +30,24 @@ fn workspace() -> Json {
         let alternatives = ["value", "hcl", "valueFrom"].map(|field| json!({ "required": [field] }));
         variable.insert("oneOf".to_owned(), json!(alternatives));
     }
+    mend(&mut definition);
     definition
+}
+
+/// Has nulls dropped by the API server, so that a template's `approvedPlan: null` counts as absent, and joins the lines of
+/// descriptions, which were broken for this source alone.
+fn mend(schema: &mut Json) {
+    match schema {
+        Json::Object(map) => {
+            map.remove("nullable");
+            if let Some(Json::String(text)) = map.get_mut("description") {
+                *text = text.replace('\n', " ");
+            }
+            map.values_mut().for_each(mend);
+        }
+        Json::Array(items) => items.iter_mut().for_each(mend),
+        _ => {}
+    }
 }
 
 /// Writes a mapping or a sequence in block style. Texts are written as JSON has them, which YAML reads alike.

@@ -8,7 +8,8 @@ pub(crate) const PATTERN: &str = r"^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$";
 /// Reads a duration; `None` if it is none, negative or larger than can be told.
 pub fn parse_duration(text: &str) -> Option<Duration> {
     let duration: kube::core::Duration = text.parse().ok()?;
-    if duration.is_negative() { None } else { Some(duration.into()) }
+    // Nothing is read as no time at all.
+    if text.is_empty() || duration.is_negative() { None } else { Some(duration.into()) }
 }
 
 #[cfg(test)]

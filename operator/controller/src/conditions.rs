@@ -19,6 +19,7 @@ const STALLED: &str = "Stalled";
 const PLANNED: &str = "Planned";
 const AWAITING: &str = "AwaitingApproval";
 const APPLIED: &str = "Applied";
+const ORDER: [&str; 6] = [READY, RECONCILING, STALLED, PLANNED, AWAITING, APPLIED];
 
 /// Writes conditions and the gate's state for this decision. `cause` is why the run in progress was started.
 pub(crate) fn describe(
@@ -28,7 +29,8 @@ pub(crate) fn describe(
     cause: Option<Cause>,
     generation: i64,
 ) {
-    let mut writer = Writer { conditions: std::mem::take(&mut status.conditions), generation, now: seen.now };
+    let before = status.conditions.clone();
+    let mut writer = Writer { conditions: before.clone(), before, generation, now: seen.now };
     let plan = status.plan.as_ref();
     let changes = plan.map(|plan| plan.summary.text.clone()).unwrap_or_default();
     // A look at the usual time is no news, until it finds something.
@@ -53,10 +55,15 @@ pub(crate) fn describe(
     }
     writer.facts(status, decision);
     status.conditions = writer.conditions;
+    // In one order, or writes would never end.
+    let rank = |condition: &Condition| ORDER.iter().position(|kind| *kind == condition.type_);
+    status.conditions.sort_by_key(rank);
     status.approval = approval(status, seen, decision);
 }
 
 struct Writer {
+    /// As they were, for the times of their last change.
+    before: Vec<Condition>,
     conditions: Vec<Condition>,
     generation: i64,
     now: Timestamp,
@@ -65,8 +72,8 @@ struct Writer {
 impl Writer {
     fn set(&mut self, kind: &str, status: &str, reason: &str, message: &str) {
         let at = self.conditions.iter().position(|condition| condition.type_ == kind);
-        let same = at.filter(|at| self.conditions[*at].status == status);
-        let since = same.map(|at| self.conditions[at].last_transition_time.clone());
+        let same = self.before.iter().find(|known| known.type_ == kind && known.status == status);
+        let since = same.map(|known| known.last_transition_time.clone());
         let fresh = Condition {
             type_: kind.to_owned(),
             status: status.to_owned(),

@@ -18,10 +18,10 @@ use futures::{StreamExt, channel::mpsc, stream::BoxStream};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
     Api, Client, Resource, ResourceExt,
+    core::PartialObjectMeta,
     runtime::{
         Controller, WatchStreamExt, controller,
         events::{Recorder, Reporter},
-        metadata_watcher,
         reflector::ObjectRef,
         watcher,
     },
@@ -135,7 +135,7 @@ where
 {
     let index = context.index.clone();
     // Names and versions are enough: contents are read by whoever needs them.
-    metadata_watcher(api::<K>(&context.client, namespace), watcher::Config::default())
+    watcher(api::<PartialObjectMeta<K>>(&context.client, namespace), watcher::Config::default())
         .default_backoff()
         .touched_objects()
         .filter_map(move |event| {

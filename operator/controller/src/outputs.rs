@@ -116,7 +116,7 @@ mod tests {
     fn state() -> State {
         let output = |value: Value, sensitive: bool| OutputState { value, sensitive };
         let outputs = [
-            ("list".into(), output(Value::tuple(vec![Value::from(1)]), false)),
+            ("list".into(), output(Value::tuple(vec![Value::number(1)]), false)),
             ("long".into(), output(Value::string("x".repeat(2000)), false)),
             ("secret".into(), output(Value::string("hunter22"), true)),
             ("text".into(), output(Value::string("plain"), false)),

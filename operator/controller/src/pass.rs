@@ -87,6 +87,7 @@ async fn publish(
         return Ok(());
     }
     let cause = observed.going.as_ref().map(|going| going.cause);
+    let lock = context.lock_of(&observed.uid()).map(|(_, lock)| lock);
     let generation = observed.workspace.metadata.generation.unwrap_or(0);
     let status = &mut observed.status;
     describe(status, &observed.seen, decision, cause, generation);
@@ -94,7 +95,7 @@ async fn publish(
     if inputs.is_some() {
         status.inputs = inputs;
     }
-    status.lock = context.lock_of(&observed.uid()).map(|(_, lock)| lock);
+    status.lock = lock;
     show_run(context, observed);
     let old = observed.workspace.status.clone().unwrap_or_default();
     if old != observed.status {

@@ -160,10 +160,10 @@ mod tests {
     #[test]
     fn text_is_read_by_type_and_expressions_are_expressions() {
         check("text", Form::Text("[1]".into()), Value::string("[1]"));
-        check("list", Form::Text("[1]".into()), Value::tuple(vec![Value::from(1)]));
+        check("list", Form::Text("[1]".into()), Value::tuple(vec![Value::number(1)]));
         check("text", Form::Expression("\"a${1}\" # remark".into()), Value::string("a1"));
-        check("any", Form::Json("{\"a\":true}".into()), Value::object([(Arc::from("a"), Value::from(true))]));
-        check("list", Form::Tfvars("list = [1]\n".into()), Value::tuple(vec![Value::from(1)]));
+        check("any", Form::Json("{\"a\":true}".into()), Value::object([(Arc::from("a"), Value::bool(true))]));
+        check("list", Form::Tfvars("list = [1]\n".into()), Value::tuple(vec![Value::number(1)]));
         check("text", Form::JsonObject("{\"text\":\"x\"}".into()), Value::string("x"));
         assert!(resolved("any", Form::Expression("1)\nother = (2".into()), false).is_err());
     }
