@@ -30,6 +30,10 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Print the graph, or a stage of its making.
     Graph(GraphArgs),
+    /// Run as the operator of a cluster.
+    Run(Box<ashlar_controller::OperatorArgs>),
+    /// Print the definitions of the custom resources.
+    Crd,
 }
 
 /// Where the configuration is.

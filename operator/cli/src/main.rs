@@ -1,9 +1,12 @@
-//! The `ashlar` binary: local commands and, as `ashlar launch`, what becomes a provider plugin.
+//! The `ashlar` binary: local commands, the operator, and, as `ashlar launch`, what becomes a provider plugin.
 //!
 //! It reads arguments, picks a command and turns its result into an exit status. One file per command.
 
 mod args;
+mod crd;
 mod local;
+mod log;
+mod operator;
 mod printer;
 
 use std::process::ExitCode;
@@ -26,7 +29,7 @@ fn main() -> ExitCode {
     }
     drop(program);
     let cli = Cli::parse();
-    init_log();
+    log::init(&cli.command);
     let printer = Printer::new(cli.no_color);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
@@ -55,15 +58,7 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Show(args) => local::show::run(&args, printer).await,
         Command::Validate(args) => local::validate::run(&args, printer),
         Command::Graph(args) => local::graph::run(&args, printer).await,
+        Command::Run(args) => operator::run(*args).await,
+        Command::Crd => Ok(crd::run(printer)),
     }
-}
-
-/// Logs go to standard error, and only what `RUST_LOG` asks for.
-fn init_log() {
-    let filter = tracing_subscriber::EnvFilter::try_from_default_env()
-        .unwrap_or_else(|_| tracing_subscriber::EnvFilter::new("off"));
-    tracing_subscriber::fmt()
-        .with_env_filter(filter)
-        .with_writer(std::io::stderr)
-        .init();
 }

@@ -1,1 +1,29 @@
-//! observe, decide, act, publish.
+//! The operator: for each `Workspace` observe, decide, act, publish; a file each.
+//!
+//! `observe` reads, [`decide`] is a pure function of what was read, `act` does the one thing decided or starts the run that
+//! does it, and the status is written if it differs. Runs go on beside passes and are looked at by them; what a run brings
+//! comes into the status through [`absorb`]. The engine is reached through `ashlar-runner` alone, state and plans through
+//! `ashlar-store`. No value of a variable, output or environment leaves through a condition, an event or a log.
+
+mod absorb;
+mod act;
+mod apply_run;
+mod args;
+mod conditions;
+mod context;
+mod decide;
+mod ended;
+mod index;
+mod inputs;
+mod job;
+mod message;
+mod observe;
+mod operator;
+mod outputs;
+mod pass;
+mod plan_run;
+mod registry;
+mod values;
+
+pub use args::{LogFormat, OperatorArgs};
+pub use operator::run;

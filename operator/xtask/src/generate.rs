@@ -28,10 +28,17 @@ struct Source {
     folder: &'static str,
 }
 
-const SOURCES: &[Source] = &[Source {
-    command: "crd",
-    folder: "crds",
-}];
+const SOURCES: &[Source] = &[
+    Source {
+        command: "crd",
+        folder: "crds",
+    },
+    // A chart reads no file outside of itself.
+    Source {
+        command: "crd",
+        folder: "charts/ashlar/definitions",
+    },
+];
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     if args.check { check() } else { write() }

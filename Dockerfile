@@ -1,0 +1,11 @@
+# The operator's image: one static program and nothing else.
+FROM rust:1.95-slim-bookworm AS build
+WORKDIR /src
+COPY . .
+RUN RUSTFLAGS='-C target-feature=+crt-static' \
+    cargo build --release --locked --package ashlar-cli --target x86_64-unknown-linux-gnu
+
+FROM scratch
+COPY --from=build /src/target/x86_64-unknown-linux-gnu/release/ashlar /ashlar
+USER 65532:65532
+ENTRYPOINT ["/ashlar"]

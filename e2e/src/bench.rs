@@ -1,0 +1,77 @@
+//! The control plane and the programs under test, as `cargo xtask e2e` hands them over.
+
+use std::{
+    env,
+    io::Write,
+    path::PathBuf,
+    process::{Command, Stdio},
+    sync::OnceLock,
+};
+
+use anyhow::{Context, Result, bail};
+use ashlar_xtask::process;
+
+/// Where things are.
+#[derive(Clone, Debug)]
+pub struct Bench {
+    pub(crate) kubeconfig: PathBuf,
+    /// The built `ashlar`.
+    pub ashlar: PathBuf,
+    /// Folder with provider packages.
+    pub mirror: PathBuf,
+    kubectl: PathBuf,
+}
+
+impl Bench {
+    /// Reads the environment, and installs the kinds once per process.
+    pub fn open() -> Result<Self> {
+        let path = |name: &str| {
+            env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set: run `cargo xtask e2e`"))
+        };
+        let bench = Self {
+            kubeconfig: path("KUBECONFIG")?,
+            ashlar: path("ASHLAR_BIN")?,
+            mirror: path("ASHLAR_PLUGIN_MIRROR")?,
+            kubectl: process::need("kubectl", "it is how the scenarios look at the cluster")?,
+        };
+        static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
+        let installed = INSTALLED.get_or_init(|| bench.install().map_err(|error| format!("{error:#}")));
+        match installed {
+            Ok(()) => Ok(bench),
+            Err(error) => bail!("the kinds could not be installed: {error}"),
+        }
+    }
+
+    fn install(&self) -> Result<()> {
+        let definitions = process::output(Command::new(&self.ashlar).arg("crd"))?;
+        self.kubectl_with(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &definitions)?;
+        self.kubectl(&["wait", "--for=condition=Established", "crd/workspaces.ashlar.dev", "--timeout=60s"])?;
+        Ok(())
+    }
+
+    /// Runs kubectl and gives what it prints; an error tells what it said.
+    pub fn kubectl(&self, arguments: &[&str]) -> Result<String> {
+        self.kubectl_with(arguments, "")
+    }
+
+    /// The same, with this on its standard input.
+    pub fn kubectl_with(&self, arguments: &[&str], input: &str) -> Result<String> {
+        let mut child = Command::new(&self.kubectl)
+            .args(arguments)
+            .env("KUBECONFIG", &self.kubeconfig)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .context("kubectl cannot be started")?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // kubectl may end before it has read all; then it says why.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        let output = child.wait_with_output()?;
+        if !output.status.success() {
+            bail!("kubectl {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}

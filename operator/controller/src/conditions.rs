@@ -1,0 +1,255 @@
+//! The conditions of a workspace, from what was seen and decided: pure, and the same for the same sight.
+//!
+//! What others compute from them (kstatus, Argo CD) is why they are so: Reconciling and Stalled stand only while they are
+//! true, Reconciling never stands beside a true Ready, and nothing ticks.
+
+use ashlar_api::{ApprovalState, ApprovalStatus, PlanKind, Standing, WorkspaceStatus};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+
+use crate::{
+    decide::{Cause, Decision, Gate, InputFault, Rest, Seen, Stage, Wait},
+    ended::INVALID,
+    message::cut,
+};
+
+const READY: &str = "Ready";
+const RECONCILING: &str = "Reconciling";
+const STALLED: &str = "Stalled";
+const PLANNED: &str = "Planned";
+const AWAITING: &str = "AwaitingApproval";
+const APPLIED: &str = "Applied";
+const ORDER: [&str; 6] = [READY, RECONCILING, STALLED, PLANNED, AWAITING, APPLIED];
+
+/// Writes conditions and the gate's state for this decision. `cause` is why the run in progress was started.
+pub(crate) fn describe(
+    status: &mut WorkspaceStatus,
+    seen: &Seen,
+    decision: &Decision,
+    cause: Option<Cause>,
+    generation: i64,
+) {
+    let before = status.conditions.clone();
+    let mut writer = Writer { conditions: before.clone(), before, generation, now: seen.now };
+    let plan = status.plan.as_ref();
+    let changes = plan.map(|plan| plan.summary.text.clone()).unwrap_or_default();
+    // A look at the usual time is no news, until it finds something.
+    let quiet = |cause: Option<Cause>| cause == Some(Cause::Interval);
+    match decision {
+        Decision::Plan { cause, .. } if quiet(Some(*cause)) => {}
+        Decision::Watch(Stage::Plan) | Decision::Stop(Stage::Plan) if quiet(cause) => {}
+        Decision::Plan { .. } | Decision::Watch(Stage::Plan) => {
+            writer.clear(AWAITING);
+            writer.progressing("Planning", "A plan is being made.");
+        }
+        Decision::Apply(_) | Decision::Watch(Stage::Apply) => {
+            writer.clear(AWAITING);
+            writer.progressing("Applying", &format!("The plan ({changes}) is being applied."));
+        }
+        Decision::Stop(_) => writer.progressing("Stopping", "The run starts nothing more, and waits for what goes on."),
+        Decision::AddFinalizer | Decision::Settle(_) | Decision::Release { .. } => {
+            writer.progressing("Progressing", "The workspace is being taken care of.");
+        }
+        Decision::Rest(rest) => writer.rest(*rest, status, &changes),
+        Decision::Wait(wait) => writer.wait(wait, status, &changes),
+    }
+    writer.facts(status, decision);
+    status.conditions = writer.conditions;
+    // In one order, or writes would never end.
+    let rank = |condition: &Condition| ORDER.iter().position(|kind| *kind == condition.type_);
+    status.conditions.sort_by_key(rank);
+    status.approval = approval(status, seen, decision);
+}
+
+struct Writer {
+    /// As they were, for the times of their last change.
+    before: Vec<Condition>,
+    conditions: Vec<Condition>,
+    generation: i64,
+    now: Timestamp,
+}
+
+impl Writer {
+    fn set(&mut self, kind: &str, status: &str, reason: &str, message: &str) {
+        let at = self.conditions.iter().position(|condition| condition.type_ == kind);
+        let same = self.before.iter().find(|known| known.type_ == kind && known.status == status);
+        let since = same.map(|known| known.last_transition_time.clone());
+        let fresh = Condition {
+            type_: kind.to_owned(),
+            status: status.to_owned(),
+            reason: reason.to_owned(),
+            message: cut(message),
+            observed_generation: Some(self.generation),
+            last_transition_time: since.unwrap_or_else(|| seconds(self.now)),
+        };
+        match at {
+            Some(at) => self.conditions[at] = fresh,
+            None => self.conditions.push(fresh),
+        }
+    }
+
+    fn clear(&mut self, kind: &str) {
+        self.conditions.retain(|condition| condition.type_ != kind);
+    }
+
+    fn progressing(&mut self, reason: &str, message: &str) {
+        self.clear(STALLED);
+        self.set(READY, "Unknown", reason, message);
+        self.set(RECONCILING, "True", "Progressing", message);
+    }
+
+    /// Something is wrong that may pass.
+    fn retrying(&mut self, reason: &str, message: &str) {
+        self.clear(STALLED);
+        self.clear(AWAITING);
+        self.set(READY, "False", reason, message);
+        self.set(RECONCILING, "True", "ProgressingWithRetry", message);
+    }
+
+    fn stalled(&mut self, message: &str) {
+        self.clear(RECONCILING);
+        self.clear(AWAITING);
+        self.set(READY, "False", INVALID, message);
+        self.set(STALLED, "True", INVALID, message);
+    }
+
+    fn settled(&mut self, ready: &str, reason: &str, message: &str) {
+        self.clear(RECONCILING);
+        self.clear(STALLED);
+        self.clear(AWAITING);
+        self.set(READY, ready, reason, message);
+    }
+
+    fn rest(&mut self, rest: Rest, status: &WorkspaceStatus, changes: &str) {
+        match rest {
+            Rest::Gone | Rest::Draining => {}
+            Rest::Suspended => {
+                self.clear(RECONCILING);
+                if !self.conditions.iter().any(|condition| condition.type_ == READY) {
+                    self.set(READY, "Unknown", "Suspended", "Nothing is started while spec.suspend is set.");
+                }
+            }
+            Rest::InSync => {
+                let applied = status.plan.as_ref().is_some_and(|plan| plan.standing == Standing::Applied);
+                if applied {
+                    self.settled("True", "Applied", &format!("The plan ({changes}) was applied."));
+                } else {
+                    self.settled("True", "NoChanges", "The objects are as the module says.");
+                }
+            }
+            Rest::Destroyed => self.settled("True", "Destroyed", "All objects are destroyed."),
+            Rest::PlanOnly => {
+                let message = format!("The plan ({changes}) is not applied, since spec.mode is PlanOnly.");
+                self.settled("False", "PlanOnly", &message);
+            }
+        }
+    }
+
+    fn wait(&mut self, wait: &Wait, status: &WorkspaceStatus, changes: &str) {
+        match wait {
+            Wait::Inputs(InputFault::Missing(what)) => {
+                self.retrying("InputMissing", &format!("{what}. It is gone on with as soon as it is there."));
+            }
+            Wait::Inputs(InputFault::Invalid(what)) => self.stalled(what),
+            Wait::Failure { invalid, .. } => {
+                let failure = status.last_failure.as_ref();
+                let message = failure.map(|failure| failure.message.clone()).unwrap_or_default();
+                if *invalid {
+                    self.stalled(&message);
+                } else {
+                    self.retrying(failure.map_or("Failed", |failure| &failure.reason), &message);
+                }
+            }
+            Wait::Lock(lock) => {
+                self.retrying("LockHeld", &format!("The state is locked by {}.", lock.holder));
+            }
+            Wait::Approval { digest, refused } => {
+                let destroys = status.plan.as_ref().is_some_and(|plan| plan.kind == PlanKind::Destroy);
+                let what = if destroys { "destroys" } else { "changes" };
+                let mut message = format!(
+                    "The plan {digest} {what} {changes}. To have it applied, set spec.approval.approvedPlan to its whole digest."
+                );
+                if let Some(refused) = refused {
+                    message = format!("{message} The digest given, {refused}, is not this plan's: it was refused.");
+                }
+                self.settled("False", AWAITING, &message);
+                let reason = if refused.is_some() { "DigestRefused" } else { "ManualApproval" };
+                self.set(AWAITING, "True", reason, &message);
+            }
+            Wait::Uncertain(list) => {
+                let message = format!(
+                    "An earlier run ended before the outcome of these changes was known: {}. Look whether the objects exist; \
+                     then name the addresses in the annotation ashlar.dev/settled.",
+                    list.join(", ")
+                );
+                self.settled("False", "UncertainChanges", &message);
+            }
+        }
+    }
+
+    /// What stands whatever is decided.
+    fn facts(&mut self, status: &WorkspaceStatus, decision: &Decision) {
+        let failure = status.last_failure.as_ref();
+        let failed = |reasons: &[&str]| failure.filter(|failure| reasons.contains(&failure.reason.as_str()));
+        match (&status.plan, failed(&["PlanFailed", INVALID])) {
+            (_, Some(failure)) => self.set(PLANNED, "False", &failure.reason, &failure.message),
+            (Some(plan), None) => match plan.standing {
+                Standing::Pending => {
+                    self.set(PLANNED, "True", "ChangesPending", &format!("The plan is {}.", plan.summary.text));
+                }
+                Standing::Empty => self.set(PLANNED, "True", "NoChanges", "The objects are as the module says."),
+                Standing::Applied => {
+                    self.set(PLANNED, "True", "NoChanges", "The newest plan was applied.");
+                }
+            },
+            (None, None) => self.clear(PLANNED),
+        }
+        let pending = status.plan.as_ref().is_some_and(|plan| plan.standing == Standing::Pending);
+        let broken = self.conditions.iter().any(|known| known.type_ == APPLIED && known.status == "False");
+        match failed(&["ApplyFailed", "Interrupted"]) {
+            Some(failure) => self.set(APPLIED, "False", &failure.reason, &failure.message),
+            None if matches!(decision, Decision::Apply(_) | Decision::Watch(Stage::Apply)) => {}
+            // A new plan does not mend what the last apply left.
+            None if pending && broken => {}
+            None => match &status.last_applied_plan {
+                Some(digest) => self.set(APPLIED, "True", "Succeeded", &format!("Applied {digest}.")),
+                None => self.clear(APPLIED),
+            },
+        }
+    }
+}
+
+/// Times as the API server keeps them, or each write would differ from what it left.
+pub(crate) fn seconds(time: Timestamp) -> Time {
+    Time(Timestamp::from_second(time.as_second()).unwrap_or(time))
+}
+
+fn approval(status: &WorkspaceStatus, seen: &Seen, decision: &Decision) -> Option<ApprovalStatus> {
+    let state = |state| Some(ApprovalStatus { state, refused: None });
+    match decision {
+        Decision::Wait(Wait::Approval { refused: Some(refused), .. }) => {
+            Some(ApprovalStatus { state: ApprovalState::Refused, refused: Some(refused.clone()) })
+        }
+        Decision::Wait(Wait::Approval { refused: None, .. }) => state(ApprovalState::Pending),
+        Decision::Apply(_) | Decision::Watch(Stage::Apply) | Decision::Stop(Stage::Apply) => match seen.gate {
+            Gate::Manual(_) => state(ApprovalState::Approved),
+            Gate::Auto => state(ApprovalState::NotRequired),
+        },
+        Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => state(ApprovalState::NotRequired),
+        Decision::Plan { cause, .. } if *cause != Cause::Interval && *cause != Cause::NeverPlanned => {
+            let pending = status.plan.as_ref().is_some_and(|plan| plan.standing == Standing::Pending);
+            if pending { state(ApprovalState::Superseded) } else { status.approval.clone() }
+        }
+        Decision::Plan { .. }
+        | Decision::Watch(Stage::Plan)
+        | Decision::Stop(Stage::Plan)
+        | Decision::Rest(Rest::Gone | Rest::Suspended | Rest::Draining)
+        | Decision::Wait(Wait::Inputs(_) | Wait::Failure { .. } | Wait::Lock(_) | Wait::Uncertain(_))
+        | Decision::AddFinalizer
+        | Decision::Settle(_)
+        | Decision::Release { .. } => status.approval.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,86 @@
+//! What all passes and runs of this process share.
+
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
+};
+
+use ashlar_api::{LockStatus, Workspace};
+use ashlar_runner::Settings;
+use ashlar_store::kube::{OperatorKey, Presence};
+use futures::channel::mpsc::UnboundedSender;
+use kube::{
+    Client, Resource, ResourceExt,
+    runtime::{
+        events::{Event, EventType, Recorder},
+        reflector::ObjectRef,
+    },
+};
+use tokio::sync::Semaphore;
+
+use crate::{decide::LockSeen, index::Index, message::cut, registry::{Registry, Sight}};
+
+/// Shared by all passes and runs.
+pub(crate) struct Context {
+    pub(crate) client: Client,
+    pub(crate) key: OperatorKey,
+    pub(crate) presence: Presence,
+    pub(crate) settings: Settings,
+    /// Holds a folder per run with the files of its module.
+    pub(crate) work: PathBuf,
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) index: Arc<Index>,
+    /// One permit per plan that may be made at once.
+    pub(crate) plan_permits: Arc<Semaphore>,
+    /// One permit per apply that may run at once: long applies never keep plans waiting.
+    pub(crate) apply_permits: Arc<Semaphore>,
+    /// Locks that others were found to hold, by the workspace's uid, until it is time to ask again.
+    pub(crate) locks: Mutex<BTreeMap<String, (LockSeen, LockStatus)>>,
+    pub(crate) recorder: Recorder,
+    /// Has a workspace looked at. A run sends at most one message in five seconds, so the queue stays short.
+    pub(crate) pokes: UnboundedSender<ObjectRef<Workspace>>,
+    pub(crate) draining: AtomicBool,
+}
+
+impl Context {
+    /// The lock that someone else was found to hold.
+    pub(crate) fn lock_of(&self, uid: &str) -> Option<(LockSeen, LockStatus)> {
+        self.locks.lock().unwrap_or_else(PoisonError::into_inner).get(uid).cloned()
+    }
+
+    pub(crate) fn note_lock(&self, uid: &str, lock: Option<(LockSeen, LockStatus)>) {
+        let mut locks = self.locks.lock().unwrap_or_else(PoisonError::into_inner);
+        match lock {
+            Some(lock) => locks.insert(uid.to_owned(), lock),
+            None => locks.remove(uid),
+        };
+    }
+
+    /// Forgets a workspace that is gone.
+    pub(crate) fn forget(&self, namespace: &str, name: &str, uid: Option<&str>) {
+        self.index.set(namespace, name, std::collections::BTreeSet::new());
+        let Some(uid) = uid else { return };
+        self.note_lock(uid, None);
+        match self.registry.look(uid) {
+            Sight::None => {}
+            // Someone took the finalizer away.
+            Sight::Going(tracked) => tracked.stop.set(),
+            Sight::Ended(ended) => self.registry.forget(uid, &ended),
+        }
+    }
+
+    /// Tells what happened, for `kubectl describe`. Never with a value in it.
+    pub(crate) async fn tell(&self, workspace: &Workspace, type_: EventType, reason: &str, note: &str) {
+        let event = Event {
+            type_,
+            reason: reason.to_owned(),
+            note: Some(cut(note)),
+            action: reason.to_owned(),
+            secondary: None,
+        };
+        if let Err(error) = self.recorder.publish(&event, &workspace.object_ref(&())).await {
+            tracing::debug!(%error, workspace = workspace.name_any(), "an event could not be published");
+        }
+    }
+}

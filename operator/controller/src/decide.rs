@@ -1,0 +1,309 @@
+//! What to do about a workspace: a pure, total function from what was seen to one decision.
+//!
+//! Second stage of a pass, between observe and act. It reads nothing, waits for nothing and knows no client; safe to ask
+//! as often as anyone likes. The gate stands here: [`Decision::Apply`] is reached only through [`gate`].
+
+use ashlar_api::{DeletionPolicy, Mode, PlanKind, Standing};
+use jiff::Timestamp;
+
+/// What was seen of one workspace.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Seen {
+    /// The time of the pass.
+    pub(crate) now: Timestamp,
+    /// Is the object being deleted?
+    pub(crate) deleting: bool,
+    /// Does our finalizer keep it?
+    pub(crate) finalizer: bool,
+    pub(crate) deletion: DeletionPolicy,
+    pub(crate) suspended: bool,
+    pub(crate) mode: Mode,
+    pub(crate) gate: Gate,
+    /// A run of this process that goes on.
+    pub(crate) run: Option<Run>,
+    /// Is this process about to end?
+    pub(crate) draining: bool,
+    /// The inputs' digest, or why they cannot be had.
+    pub(crate) inputs: Result<String, InputFault>,
+    pub(crate) state: StateSeen,
+    /// The newest plan, as the status keeps it.
+    pub(crate) plan: Option<PlanSeen>,
+    /// The plan applied last, from which a destroy can be planned when inputs are gone.
+    pub(crate) last_applied: Option<String>,
+    /// The last run's failure, if nothing has gone well since.
+    pub(crate) failure: Option<Failure>,
+    /// When the next plan is due without any change.
+    pub(crate) due: Option<Timestamp>,
+    /// Was a plan asked for?
+    pub(crate) requested: bool,
+    /// Who was found to hold the lock, and when to ask again.
+    pub(crate) lock: Option<LockSeen>,
+    /// Addresses that a person calls settled.
+    pub(crate) settled: Vec<String>,
+}
+
+/// Who lets a plan pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Gate {
+    /// A person; the digest that was given, if any.
+    Manual(Option<String>),
+    /// Nobody is asked.
+    Auto,
+}
+
+/// A run of this process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    pub(crate) stage: Stage,
+    pub(crate) kind: PlanKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Plan,
+    Apply,
+}
+
+/// Why there are no inputs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum InputFault {
+    /// An object or a key is absent; a watch tells when it appears.
+    Missing(String),
+    /// What is there cannot be used.
+    Invalid(String),
+}
+
+/// The state, as it is stored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct StateSeen {
+    pub(crate) lineage: String,
+    pub(crate) serial: u64,
+    /// Objects and outputs in it.
+    pub(crate) things: usize,
+    /// The plan whose apply began last.
+    pub(crate) begun: Option<String>,
+    /// Addresses of changes whose outcome nobody knows.
+    pub(crate) uncertain: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct PlanSeen {
+    pub(crate) digest: String,
+    pub(crate) kind: PlanKind,
+    pub(crate) standing: Standing,
+    pub(crate) inputs: String,
+    pub(crate) lineage: String,
+    pub(crate) serial: u64,
+    pub(crate) begun: Option<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The inputs it failed with.
+    pub(crate) inputs: String,
+    /// Only other inputs can help.
+    pub(crate) invalid: bool,
+    /// When to try again.
+    pub(crate) until: Timestamp,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LockSeen {
+    pub(crate) holder: String,
+    /// Another replica, which reports for itself.
+    pub(crate) replica: bool,
+    pub(crate) until: Timestamp,
+}
+
+/// What to do: one thing per pass.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Decision {
+    /// The run goes on.
+    Watch(Stage),
+    /// The run is to start nothing more.
+    Stop(Stage),
+    /// Nothing, until something changes or the time comes.
+    Rest(Rest),
+    /// Nothing yet.
+    Wait(Wait),
+    /// Keep the object until we are done with it.
+    AddFinalizer,
+    /// Let the object go; with `forget`, remove what is left of a state without content.
+    Release { forget: bool },
+    /// Note that a person has looked after these uncertain changes.
+    Settle(Vec<String>),
+    /// Plan, from the inputs or from those of the plan applied last.
+    Plan { kind: PlanKind, cause: Cause, from: Ground },
+    /// Apply the plan with this digest.
+    Apply(String),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rest {
+    /// The object is gone for us.
+    Gone,
+    Suspended,
+    Draining,
+    /// Objects are as the module says.
+    InSync,
+    /// Changes are shown and never made.
+    PlanOnly,
+    /// All is destroyed.
+    Destroyed,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// For inputs.
+    Inputs(InputFault),
+    /// For other inputs, or for the time to try again.
+    Failure { invalid: bool, until: Timestamp },
+    /// For whoever holds the lock.
+    Lock(LockSeen),
+    /// For a person to approve this plan; another digest was given.
+    Approval { digest: String, refused: Option<String> },
+    /// For a person to look after changes whose outcome nobody knows.
+    Uncertain(Vec<String>),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Cause {
+    NeverPlanned,
+    ModeChanged,
+    InputsChanged,
+    StateChanged,
+    Requested,
+    Interval,
+}
+
+/// What a plan is made from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ground {
+    /// What the workspace says now.
+    Inputs,
+    /// What the plan applied last said.
+    LastApplied,
+}
+
+impl Decision {
+    /// Is it done by a run?
+    pub(crate) fn starts_run(&self) -> bool {
+        matches!(self, Decision::Plan { .. } | Decision::Apply(_) | Decision::Settle(_))
+    }
+}
+
+/// Decides.
+pub(crate) fn decide(seen: &Seen) -> Decision {
+    if let Some(run) = seen.run {
+        // For an object that goes, nothing more should come into being.
+        let unwanted = seen.deleting && run.kind == PlanKind::Apply;
+        return if unwanted || seen.draining { Decision::Stop(run.stage) } else { Decision::Watch(run.stage) };
+    }
+    if seen.deleting && !seen.finalizer {
+        return Decision::Rest(Rest::Gone);
+    }
+    if seen.draining {
+        return Decision::Rest(Rest::Draining);
+    }
+    let vacant = seen.state.things == 0 && seen.state.uncertain.is_empty();
+    if seen.deleting && (seen.deletion == DeletionPolicy::Retain || vacant) {
+        return match &seen.lock {
+            // Whoever holds the lock may be about to write what we would take for nothing.
+            Some(lock) if vacant && lock.until > seen.now => Decision::Wait(Wait::Lock(lock.clone())),
+            _ => Decision::Release { forget: vacant },
+        };
+    }
+    if seen.suspended {
+        return Decision::Rest(Rest::Suspended);
+    }
+    if !seen.finalizer {
+        return Decision::AddFinalizer;
+    }
+    let settled: Vec<String> =
+        seen.state.uncertain.iter().filter(|address| seen.settled.contains(address)).cloned().collect();
+    if !settled.is_empty() {
+        return locked(seen, Decision::Settle(settled));
+    }
+    let (inputs, from) = match (&seen.inputs, &seen.last_applied) {
+        (Ok(inputs), _) => (inputs.clone(), Ground::Inputs),
+        // Inputs may be deleted before the workspace that needs them.
+        (Err(_), Some(digest)) if seen.deleting => (recorded(digest), Ground::LastApplied),
+        (Err(fault), _) => return Decision::Wait(Wait::Inputs(fault.clone())),
+    };
+    let kind = if seen.deleting || seen.mode == Mode::Destroy { PlanKind::Destroy } else { PlanKind::Apply };
+    let cause = stale(seen, kind, &inputs);
+    if let Some(failure) = seen.failure.as_ref().filter(|failure| failure.inputs == inputs) {
+        if failure.until > seen.now && !seen.requested {
+            return Decision::Wait(Wait::Failure { invalid: failure.invalid, until: failure.until });
+        }
+    }
+    let cause = cause.or_else(|| seen.requested.then_some(Cause::Requested));
+    let plan = match (&seen.plan, cause) {
+        (Some(plan), None) => plan,
+        (_, cause) => {
+            let cause = cause.unwrap_or(Cause::NeverPlanned);
+            return locked(seen, Decision::Plan { kind, cause, from });
+        }
+    };
+    let due = seen.due.is_some_and(|due| due <= seen.now);
+    let again = |rest: Rest| {
+        if due {
+            locked(seen, Decision::Plan { kind, cause: Cause::Interval, from })
+        } else {
+            Decision::Rest(rest)
+        }
+    };
+    match plan.standing {
+        Standing::Empty | Standing::Applied if seen.deleting => Decision::Release { forget: vacant },
+        Standing::Empty | Standing::Applied if kind == PlanKind::Destroy => again(Rest::Destroyed),
+        Standing::Empty | Standing::Applied => again(Rest::InSync),
+        Standing::Pending if seen.mode == Mode::PlanOnly && !seen.deleting => again(Rest::PlanOnly),
+        Standing::Pending => gate(seen, plan),
+    }
+}
+
+/// What inputs are called that come from a plan.
+pub(crate) fn recorded(digest: &str) -> String {
+    format!("recorded:{digest}")
+}
+
+/// Why the newest plan, if any, no longer stands.
+fn stale(seen: &Seen, kind: PlanKind, inputs: &str) -> Option<Cause> {
+    let Some(plan) = &seen.plan else { return Some(Cause::NeverPlanned) };
+    let state = &seen.state;
+    if plan.kind != kind {
+        Some(Cause::ModeChanged)
+    } else if plan.inputs != inputs {
+        Some(Cause::InputsChanged)
+    } else if (&plan.lineage, plan.serial, &plan.begun) != (&state.lineage, state.serial, &state.begun) {
+        Some(Cause::StateChanged)
+    } else {
+        None
+    }
+}
+
+/// The gate: the digest given is the plan's, or nobody needs to be asked.
+fn gate(seen: &Seen, plan: &PlanSeen) -> Decision {
+    match &seen.gate {
+        // Nobody has looked after what an earlier run left open, and going on could make it a second time.
+        Gate::Auto if !seen.state.uncertain.is_empty() => {
+            Decision::Wait(Wait::Uncertain(seen.state.uncertain.clone()))
+        }
+        Gate::Auto => locked(seen, Decision::Apply(plan.digest.clone())),
+        Gate::Manual(Some(given)) if *given == plan.digest => locked(seen, Decision::Apply(plan.digest.clone())),
+        Gate::Manual(given) => {
+            Decision::Wait(Wait::Approval { digest: plan.digest.clone(), refused: given.clone() })
+        }
+    }
+}
+
+/// What needs the lock waits for whoever holds it.
+fn locked(seen: &Seen, decision: Decision) -> Decision {
+    match &seen.lock {
+        Some(lock) if lock.until > seen.now => Decision::Wait(Wait::Lock(lock.clone())),
+        _ => decision,
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

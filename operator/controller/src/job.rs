@@ -1,0 +1,190 @@
+//! What plan and apply do alike: wait for their turn, take the lock, lay out the module's files, tidy up.
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use ashlar_api::WorkspaceSpec;
+use ashlar_diag::Diags;
+use ashlar_port::StopFlag;
+use ashlar_store::{
+    LockInfo, Recovered,
+    kube::{Asked, Holder, KubeStore, Lock, acquire},
+};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::{
+    context::Context,
+    decide::Stage,
+    ended::{Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
+    message::{Secrets, errors},
+    observe::{Place, state_status, uncertain},
+    registry::Tracked,
+};
+
+/// How soon a run that is to stop notices.
+const NOTICE: Duration = Duration::from_millis(200);
+
+/// A run about to begin.
+pub(crate) struct Job {
+    pub(crate) context: Arc<Context>,
+    pub(crate) place: Place,
+    pub(crate) spec: WorkspaceSpec,
+    pub(crate) tracked: Arc<Tracked>,
+    /// The digest of its inputs.
+    pub(crate) inputs: String,
+    pub(crate) timeout: Duration,
+}
+
+/// The lock is held, and the state read.
+pub(crate) struct Held {
+    pub(crate) lock: Lock,
+    pub(crate) store: KubeStore,
+    pub(crate) recovered: Recovered,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl Job {
+    /// Waits for a turn, then takes the lock and reads the state under it. `Err` is how the run ends otherwise.
+    pub(crate) async fn begin(&self, permits: &Arc<Semaphore>, operation: &str) -> Result<Held, Ended> {
+        let turn = permits.clone().acquire_owned();
+        let permit = match until_stopped(&self.tracked.stop, turn).await {
+            Some(Ok(permit)) => permit,
+            Some(Err(_)) | None => return Err(self.interrupted("It was stopped before it began.")),
+        };
+        let who = format!("ashlar@{}", self.context.presence.id());
+        let info = LockInfo::new(operation, &who, &format!("Workspace {}/{}", self.place.namespace, self.place.name));
+        let id = info.id.clone();
+        let context = &self.context;
+        let asked =
+            acquire(&context.client, &self.place.slot, &context.presence, info, self.tracked.stop.clone()).await;
+        let lock = match asked {
+            Ok(Asked::Held(lock)) => lock,
+            Ok(Asked::Busy(holder)) => return Err(self.end(None, busy(holder))),
+            Err(diags) => return Err(self.lock_failed(&diags)),
+        };
+        match KubeStore::open(&context.client, &lock, Some(&self.place.owner)).await {
+            Ok((store, recovered)) => {
+                self.tracked.begin(&id, recovered.state.objects().count());
+                Ok(Held { lock, store, recovered, _permit: permit })
+            }
+            Err(diags) => {
+                release(lock).await;
+                Err(self.lock_failed(&diags))
+            }
+        }
+    }
+
+    pub(crate) fn end(&self, recovered: Option<&Recovered>, outcome: Outcome) -> Ended {
+        Ended {
+            run: self.tracked.run,
+            inputs: self.inputs.clone(),
+            state: recovered
+                .filter(|recovered| !recovered.state.lineage.is_empty())
+                .map(|recovered| state_status(&self.place.slot, recovered)),
+            uncertain: recovered.map(|recovered| uncertain(recovered).into_iter().take(50).collect()),
+            outcome,
+        }
+    }
+
+    pub(crate) fn failed(&self, recovered: Option<&Recovered>, reason: &'static str, message: String) -> Ended {
+        self.end(recovered, Outcome::Failed(Fault { reason, invalid: false, interrupted: false, message }))
+    }
+
+    pub(crate) fn interrupted(&self, message: &str) -> Ended {
+        let fault =
+            Fault { reason: INTERRUPTED, invalid: false, interrupted: true, message: message.to_owned() };
+        self.end(None, Outcome::Failed(fault))
+    }
+
+    fn lock_failed(&self, diags: &Diags) -> Ended {
+        self.failed(None, LOCK_FAILED, errors(diags, &Default::default(), &Secrets::default()))
+    }
+
+    /// The folder of this run, with the module's files in it.
+    pub(crate) async fn lay_out(&self, files: BTreeMap<String, String>) -> std::io::Result<Folder> {
+        let name = match self.tracked.run.stage {
+            Stage::Plan => "plan",
+            Stage::Apply => "apply",
+        };
+        let folder = self.context.work.join(format!("{}-{name}", self.place.uid));
+        let made = tokio::task::spawn_blocking(move || {
+            remove(&folder)?;
+            std::fs::create_dir_all(&folder)?;
+            for (name, text) in files {
+                let path = folder.join(name);
+                if let Some(parent) = path.parent() {
+                    std::fs::create_dir_all(parent)?;
+                }
+                std::fs::write(path, text)?;
+            }
+            Ok(Folder(folder))
+        });
+        made.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+    }
+}
+
+/// Removed when it is dropped.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        if let Err(error) = remove(&self.0) {
+            tracing::warn!(%error, folder = %self.0.display(), "the folder of a run could not be removed");
+        }
+    }
+}
+
+fn remove(folder: &Path) -> std::io::Result<()> {
+    match std::fs::remove_dir_all(folder) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+impl Held {
+    /// Ends the run in order. What could not be tidied up is left for the next run.
+    pub(crate) async fn finish(self) {
+        if let Err(diags) = self.store.close().await {
+            tracing::warn!(error = errors(&diags, &Default::default(), &Secrets::default()), "the journal was left as it is");
+        }
+        release(self.lock).await;
+    }
+}
+
+pub(crate) async fn release(lock: Lock) {
+    if let Err(diags) = lock.release().await {
+        tracing::warn!(error = errors(&diags, &Default::default(), &Secrets::default()), "a lock was left to run out");
+    }
+}
+
+pub(crate) fn busy(holder: Holder) -> Outcome {
+    Outcome::Busy {
+        holder: holder.replica.clone().unwrap_or_else(|| holder.info.to_string()),
+        replica: holder.replica.is_some(),
+        id: holder.info.id,
+        operation: holder.info.operation,
+        since: holder.info.created,
+    }
+}
+
+/// Waits for `work`, but not beyond the stop flag: then it is dropped.
+pub(crate) async fn until_stopped<T>(stop: &StopFlag, work: impl Future<Output = T>) -> Option<T> {
+    tokio::pin!(work);
+    loop {
+        tokio::select! {
+            done = &mut work => return Some(done),
+            () = tokio::time::sleep(NOTICE) => if stop.is_set() { return None },
+        }
+    }
+}

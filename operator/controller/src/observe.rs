@@ -1,0 +1,297 @@
+//! First stage of a pass: reads all that a decision depends on, and changes nothing.
+
+use std::sync::{Arc, atomic::Ordering};
+
+use ashlar_api::{
+    ApprovalPolicy, FLUX_REQUESTED_AT, FINALIZER, REQUESTED_AT, SETTLED, StateStatus, UncertainChange, Workspace,
+    WorkspaceStatus, parse_duration,
+};
+use ashlar_runner::TERRAFORM_VERSION;
+use ashlar_store::{
+    Recovered,
+    kube::{Slot, peek},
+};
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use kube::{Resource, ResourceExt};
+use sha2::{Digest, Sha256};
+
+use crate::{
+    absorb::{Times, absorb},
+    context::Context,
+    decide::{Failure, Gate, InputFault, PlanSeen, Seen, StateSeen},
+    ended::{Ended, INVALID, Outcome},
+    inputs::{GatherError, Inputs, gather, references},
+    message::{Secrets, errors},
+    registry::{Sight, Tracked},
+};
+
+/// Who a workspace is, and where its things are kept.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+    pub(crate) uid: String,
+    pub(crate) owner: OwnerReference,
+    pub(crate) slot: Slot,
+}
+
+/// All that a pass saw.
+pub(crate) struct Observed {
+    pub(crate) workspace: Workspace,
+    pub(crate) place: Option<Place>,
+    /// The status with the result of a run that ended taken over.
+    pub(crate) status: WorkspaceStatus,
+    pub(crate) seen: Seen,
+    pub(crate) inputs: Option<Inputs>,
+    pub(crate) going: Option<Arc<Tracked>>,
+    pub(crate) ended: Option<Arc<Ended>>,
+    /// The annotation that asks for a plan.
+    pub(crate) requested_at: Option<String>,
+}
+
+impl Observed {
+    /// The object's uid.
+    pub(crate) fn uid(&self) -> String {
+        self.workspace.uid().unwrap_or_default()
+    }
+}
+
+/// Why a pass could not see.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum ObserveError {
+    #[error("cannot read inputs")]
+    Inputs(#[source] GatherError),
+    #[error("cannot read state: {0}")]
+    State(String),
+}
+
+/// Looks at one workspace.
+pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<Observed, ObserveError> {
+    let namespace = workspace.namespace().unwrap_or_default();
+    let name = workspace.name_any();
+    let uid = workspace.uid().unwrap_or_default();
+    let now = Timestamp::now();
+    let spec = &workspace.spec;
+    let mut status = workspace.status.clone().unwrap_or_default();
+    let (going, ended) = match context.registry.look(&uid) {
+        Sight::None => (None, None),
+        Sight::Going(tracked) => (Some(tracked), None),
+        Sight::Ended(ended) => (None, Some(ended)),
+    };
+    if let Some(ended) = &ended {
+        absorb(&mut status, ended, spec.mode, times(&workspace), now);
+        note_lock(context, &uid, ended, now);
+    }
+    context.index.set(&namespace, &name, references(spec));
+    let slot = Slot::new(&namespace, &spec.terraform_workspace, &suffix(&workspace), Default::default());
+    let place = slot.as_ref().ok().map(|slot| Place {
+        namespace: namespace.clone(),
+        name: name.clone(),
+        uid: uid.clone(),
+        owner: workspace.owner_ref(&()).unwrap_or_default(),
+        slot: slot.clone(),
+    });
+    let finalizer = workspace.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
+    let deleting = workspace.meta().deletion_timestamp.is_some();
+    // While a run holds the lock, what is stored says little.
+    let look = going.is_none() && (finalizer || !deleting);
+    let mut inputs = None;
+    let mut state = StateSeen::default();
+    let input_result = match (&place, look) {
+        (None, _) => {
+            let why = slot.err().map(|diags| errors(&diags, &Default::default(), &Secrets::default()));
+            Err(InputFault::Invalid(why.unwrap_or_default()))
+        }
+        (Some(_), false) => Ok(String::new()),
+        (Some(place), true) => {
+            let recovered = peek(&context.client, &place.slot).await;
+            let recovered = recovered.map_err(|diags| {
+                ObserveError::State(errors(&diags, &Default::default(), &Secrets::default()))
+            })?;
+            state = state_seen(&recovered);
+            show_state(&mut status, &place.slot, &recovered);
+            let keys = context.key.workspace(&uid);
+            match gather(&context.client, &namespace, &workspace, &keys).await {
+                Ok(found) => {
+                    let digest = found.digest.clone();
+                    inputs = Some(found);
+                    Ok(digest)
+                }
+                Err(GatherError::Fault(fault)) => Err(fault),
+                Err(error) => return Err(ObserveError::Inputs(error)),
+            }
+        }
+    };
+    let annotation = |key: &str| workspace.annotations().get(key).cloned();
+    let requested_at = annotation(REQUESTED_AT).or_else(|| annotation(FLUX_REQUESTED_AT));
+    let seen = Seen {
+        now,
+        deleting,
+        finalizer,
+        deletion: spec.deletion_policy,
+        suspended: spec.suspend,
+        mode: spec.mode,
+        gate: match spec.approval.policy {
+            ApprovalPolicy::Manual => Gate::Manual(spec.approval.approved_plan.clone()),
+            ApprovalPolicy::Auto => Gate::Auto,
+        },
+        run: going.as_ref().map(|going| going.run),
+        draining: context.draining.load(Ordering::SeqCst),
+        inputs: input_result,
+        state,
+        plan: plan_seen(&status),
+        last_applied: status.last_applied_plan.clone(),
+        failure: failure_seen(&status),
+        due: status.next_run_at.as_ref().map(|time| time.0),
+        requested: requested_at.is_some() && requested_at != status.last_handled_reconcile_at,
+        lock: context.lock_of(&uid).map(|(lock, _)| lock),
+        settled: annotation(SETTLED)
+            .map(|list| list.split(',').map(|address| address.trim().to_owned()).collect())
+            .unwrap_or_default(),
+    };
+    Ok(Observed { workspace, place, status, seen, inputs, going, ended, requested_at })
+}
+
+/// The workspace's own times.
+pub(crate) fn times(workspace: &Workspace) -> Times {
+    let seconds = std::time::Duration::from_secs;
+    let hash = Sha256::digest(workspace.uid().unwrap_or_default());
+    Times {
+        interval: parse_duration(&workspace.spec.interval).unwrap_or(seconds(600)),
+        retry: parse_duration(&workspace.spec.retry_interval).unwrap_or(seconds(60)),
+        jitter: f64::from(hash[0]) / 255.0,
+    }
+}
+
+/// The suffix of the state's name. One that Terraform could not find again, since it ends in a number or is too long, is
+/// made to fit by a hash of the name.
+fn suffix(workspace: &Workspace) -> String {
+    if let Some(given) = workspace.spec.state.as_ref().and_then(|state| state.secret_suffix.clone()) {
+        return given;
+    }
+    let name = workspace.name_any();
+    let last = name.rsplit('-').next().unwrap_or_default();
+    if name.len() <= 63 && !last.bytes().all(|byte| byte.is_ascii_digit()) {
+        return name;
+    }
+    let hash = hex::encode(&Sha256::digest(&name)[..4]);
+    let head: String = name.chars().take(50).collect();
+    format!("{}-h{hash}", head.trim_end_matches(['-', '.']))
+}
+
+pub(crate) fn state_seen(recovered: &Recovered) -> StateSeen {
+    StateSeen {
+        lineage: recovered.state.lineage.clone(),
+        serial: recovered.state.serial,
+        things: recovered.state.objects().count() + recovered.state.outputs.len(),
+        begun: recovered.begun.clone(),
+        uncertain: uncertain(recovered).into_iter().map(|change| change.address).collect(),
+    }
+}
+
+/// How an object whose change is uncertain is named.
+pub(crate) fn uncertain(recovered: &Recovered) -> Vec<UncertainChange> {
+    let shown = recovered.uncertain.iter().map(|intent| UncertainChange {
+        address: address_of(intent),
+        action: intent.action.clone(),
+    });
+    shown.collect()
+}
+
+pub(crate) fn address_of(intent: &ashlar_port::Intent) -> String {
+    match intent.deposed {
+        Some(key) => format!("{} (deposed {key})", intent.address),
+        None => intent.address.to_string(),
+    }
+}
+
+/// The state as the status shows it.
+pub(crate) fn state_status(slot: &Slot, recovered: &Recovered) -> StateStatus {
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let bytes = ashlar_state::write(&recovered.state, TERRAFORM_VERSION).map_or(0, |bytes| bytes.len());
+    StateStatus {
+        secret: slot.secret(),
+        lineage: recovered.state.lineage.clone(),
+        serial: i64::try_from(recovered.state.serial).unwrap_or(i64::MAX),
+        resource_count: count(recovered.state.objects().count()),
+        bytes: count(bytes),
+    }
+}
+
+/// Shows a state that someone else wrote, and what an earlier run left open.
+fn show_state(status: &mut WorkspaceStatus, slot: &Slot, recovered: &Recovered) {
+    let serial = i64::try_from(recovered.state.serial).unwrap_or(i64::MAX);
+    let known = status.state.as_ref().map(|state| (state.lineage.as_str(), state.serial));
+    if recovered.state.lineage.is_empty() {
+        status.state = None;
+    } else if known != Some((&recovered.state.lineage, serial)) {
+        status.state = Some(state_status(slot, recovered));
+    }
+    let left: Vec<UncertainChange> = uncertain(recovered).into_iter().take(50).collect();
+    status.run = (!left.is_empty()).then(|| ashlar_api::RunStatus {
+        phase: ashlar_api::RunPhase::Ended,
+        started_at: None,
+        progress: None,
+        uncertain: left,
+    });
+}
+
+fn plan_seen(status: &WorkspaceStatus) -> Option<PlanSeen> {
+    let plan = status.plan.as_ref()?;
+    Some(PlanSeen {
+        digest: plan.digest.clone(),
+        kind: plan.kind,
+        standing: plan.standing,
+        inputs: plan.basis.inputs.clone(),
+        lineage: plan.basis.lineage.clone(),
+        serial: u64::try_from(plan.basis.serial).unwrap_or(0),
+        begun: plan.basis.begun_plan.clone(),
+    })
+}
+
+fn failure_seen(status: &WorkspaceStatus) -> Option<Failure> {
+    let failure = status.last_failure.as_ref()?;
+    Some(Failure {
+        inputs: failure.inputs.clone(),
+        invalid: failure.reason == INVALID,
+        until: status.next_run_at.as_ref()?.0,
+    })
+}
+
+fn note_lock(context: &Context, uid: &str, ended: &Ended, now: Timestamp) {
+    let lock = match &ended.outcome {
+        Outcome::Busy { holder, replica, id, operation, since } => {
+            let until = now.checked_add(jiff::SignedDuration::from_secs(5)).unwrap_or(now);
+            let seen = crate::decide::LockSeen { holder: holder.clone(), replica: *replica, until };
+            let status = ashlar_api::LockStatus {
+                id: id.clone(),
+                holder: holder.clone(),
+                operation: operation.clone(),
+                acquired_at: since.clone(),
+            };
+            Some((seen, status))
+        }
+        _ => None,
+    };
+    context.note_lock(uid, lock);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_states_name_can_be_found_again() {
+        let named = |name: &str| suffix(&Workspace::new(name, Default::default()));
+        assert_eq!(named("orders"), "orders");
+        assert_eq!(named("orders-1x"), "orders-1x");
+        let long = "a".repeat(200);
+        for name in ["orders-1", "7", &long] {
+            let suffix = named(name);
+            assert!(Slot::new("ns", "default", &suffix, Default::default()).is_ok(), "{suffix}");
+            assert_eq!(suffix, named(name));
+        }
+        assert_ne!(named("orders-1"), named("orders-2"));
+    }
+}

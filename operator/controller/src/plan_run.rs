@@ -1,0 +1,333 @@
+//! One run that plans: from inputs and state to a stored plan. It changes no object of the outside.
+
+use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
+
+use ashlar_addr::ResourceInstance;
+use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanStatus, PlanSummary, Standing, Workspace};
+use ashlar_config::{Input, InputValue, Origin};
+use ashlar_diag::{Diag, Diags, Sources};
+use ashlar_plan::{Action, Mode, Options, Plan, Schemas, digest, show::redacted_changes, wire};
+use ashlar_port::{Outcome as Settlement, Record, RunStore};
+use ashlar_runner::{PlanOutcome, PlanRequest, load_module};
+use ashlar_state::outcome_object;
+use ashlar_store::{Recovered, kube::PlanStore};
+use jiff::Timestamp;
+use kube::Api;
+
+use crate::{
+    conditions::seconds,
+    ended::{Ended, Fault, INVALID, Outcome, PLAN_FAILED},
+    inputs::Inputs,
+    job::{Held, Job, until_stopped},
+    message::{Secrets, errors, is_invalid, warnings},
+    outputs, values,
+};
+
+/// How many changes the status shows, and how much of each.
+const SHOWN: usize = 50;
+const PATHS_SHOWN: usize = 8;
+const LONGEST_NAME: usize = 250;
+
+/// What to plan from.
+pub(crate) enum Material {
+    /// What the workspace says now.
+    Inputs(Box<Inputs>),
+    /// What the plan with this digest said; the environment as it is now, as far as it can be read.
+    LastApplied(String),
+}
+
+/// Module and values as the runner takes them.
+struct Ready {
+    bundle: BTreeMap<String, String>,
+    files: Vec<(Arc<str>, Arc<str>)>,
+    inputs: BTreeMap<Arc<str>, Input>,
+    env: Vec<(OsString, OsString)>,
+    secrets: Secrets,
+}
+
+/// Plans. `before` is the workspace as the decision saw it.
+pub(crate) async fn run(job: Job, kind: PlanKind, from: Material, before: Workspace) -> Ended {
+    let permits = job.context.plan_permits.clone();
+    let mut held = match job.begin(&permits, "OperationTypePlan").await {
+        Ok(held) => held,
+        Err(ended) => return ended,
+    };
+    let ended = if is_overtaken(&job, &before).await {
+        job.end(Some(&held.recovered), Outcome::Overtaken)
+    } else {
+        let last_applied = before.status.as_ref().and_then(|status| status.last_applied_plan.clone());
+        let work = attempt(&job, &mut held, kind, from, last_applied);
+        let outcome = until_stopped(&job.tracked.stop, tokio::time::timeout(job.timeout, work)).await;
+        match outcome {
+            Some(Ok(ended)) => ended,
+            Some(Err(_)) => {
+                let message = "The plan was not made within spec.timeout. It is tried again.".to_owned();
+                job.failed(Some(&held.recovered), PLAN_FAILED, message)
+            }
+            None => job.interrupted("The plan was broken off."),
+        }
+    };
+    held.finish().await;
+    ended
+}
+
+/// Did another replica plan while this one waited for the lock?
+async fn is_overtaken(job: &Job, before: &Workspace) -> bool {
+    let api: Api<Workspace> = Api::namespaced(job.context.client.clone(), &job.place.namespace);
+    let told = |workspace: &Workspace| {
+        let status = workspace.status.clone().unwrap_or_default();
+        (workspace.metadata.generation, status.plan, status.next_run_at, status.last_failure, status.last_applied_plan)
+    };
+    match api.get_opt(&job.place.name).await {
+        Ok(Some(now)) => told(&now) != told(before),
+        // Whoever cannot look must not act.
+        Ok(None) | Err(_) => true,
+    }
+}
+
+async fn attempt(
+    job: &Job,
+    held: &mut Held,
+    kind: PlanKind,
+    from: Material,
+    last_applied: Option<String>,
+) -> Ended {
+    let plans = PlanStore::new(&job.context.client, &job.context.key, &job.place.namespace, job.place.owner.clone());
+    let faulty = |diags: &Diags, sources: &Sources, secrets: &Secrets, recovered: &Recovered| {
+        let invalid = is_invalid(diags);
+        let reason = if invalid { INVALID } else { PLAN_FAILED };
+        let message = errors(diags, sources, secrets);
+        job.end(Some(recovered), Outcome::Failed(Fault { reason, invalid, interrupted: false, message }))
+    };
+    let ready = match prepare(from, &plans).await {
+        Ok(ready) => ready,
+        Err((diags, sources)) => {
+            let message = errors(&diags, &sources, &Secrets::default());
+            let fault = Fault { reason: INVALID, invalid: true, interrupted: false, message };
+            return job.end(Some(&held.recovered), Outcome::Failed(fault));
+        }
+    };
+    let secrets = ready.secrets.clone();
+    let options = match options(job, kind) {
+        Ok(options) => options,
+        Err(diag) => {
+            let fault = Fault { reason: INVALID, invalid: true, interrupted: false, message: diag.detail };
+            return job.end(Some(&held.recovered), Outcome::Failed(fault));
+        }
+    };
+    let refresh = options.refresh;
+    let folder = match job.lay_out(ready.bundle).await {
+        Ok(folder) => folder,
+        Err(error) => {
+            let message = format!("The module's files could not be laid out: {error}.");
+            return job.failed(Some(&held.recovered), PLAN_FAILED, message);
+        }
+    };
+    let request = PlanRequest {
+        files: ready.files,
+        inputs: ready.inputs,
+        env: ready.env,
+        options,
+        state: held.recovered.state.clone(),
+        folder: folder.path().to_owned(),
+        confined: true,
+    };
+    let PlanOutcome { plan, schemas, sources, diags } =
+        ashlar_runner::plan(&job.context.settings, request, &*job.tracked).await;
+    drop(folder);
+    let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
+        return faulty(&diags, &sources, &secrets, &held.recovered);
+    };
+    if refresh && let Err(diags) = settle_read(held).await {
+        return faulty(&diags, &sources, &secrets, &held.recovered);
+    }
+    let basis = Basis {
+        inputs: job.inputs.clone(),
+        lineage: held.recovered.state.lineage.clone(),
+        serial: i64::try_from(held.recovered.state.serial).unwrap_or(i64::MAX),
+        begun_plan: held.recovered.begun.clone(),
+    };
+    let keys = plans.keys();
+    let seed = digest::Seed {
+        workspace_uid: &job.place.uid,
+        last_begun: held.recovered.begun.as_deref(),
+        key: keys.hash_key(),
+    };
+    let digest = digest::digest(&plan, seed);
+    if plan.is_applyable() {
+        if let Err(diags) = plans.save(&digest, &bytes).await {
+            return faulty(&diags, &sources, &secrets, &held.recovered);
+        }
+    }
+    // Earlier ones may be needed to destroy by, once the inputs are gone.
+    let earlier = last_applied.iter().chain(&held.recovered.begun).map(String::as_str);
+    let keep: Vec<&str> = earlier.chain(plan.is_applyable().then_some(digest.as_str())).collect();
+    if let Err(diags) = plans.retain(&keep).await {
+        tracing::warn!(error = errors(&diags, &sources, &secrets), "plans that no longer stand were not removed");
+    }
+    let mut told = None;
+    if !plan.is_applyable() {
+        if let Err(diags) = write_outputs(job, &held.recovered).await {
+            return faulty(&diags, &sources, &secrets, &held.recovered);
+        }
+        told = Some(outputs::shown(&held.recovered.state));
+    }
+    let status = plan_status(&plan, &schemas, kind, digest, basis, warnings(&diags, &sources, &secrets));
+    job.end(Some(&held.recovered), Outcome::Planned { plan: Box::new(status), outputs: told })
+}
+
+/// Writes the outputs Secret, where one is wanted.
+pub(crate) async fn write_outputs(job: &Job, recovered: &Recovered) -> Result<(), Diags> {
+    let secret = job.spec.outputs.as_ref().and_then(|outputs| outputs.secret_ref.as_ref());
+    let Some(secret) = secret else { return Ok(()) };
+    let Job { context, place, .. } = job;
+    outputs::write(&context.client, &place.namespace, &secret.name, &place.owner, &recovered.state).await
+}
+
+/// Module and values, or what is wrong with them: only other inputs help then.
+async fn prepare(from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sources)> {
+    let os = |env: Vec<(String, String)>| env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    match from {
+        Material::Inputs(inputs) => {
+            let files = inputs.module_files();
+            let mut sources = Sources::new();
+            let (module, diags) = load_module(&files, &mut sources);
+            if diags.has_errors() {
+                return Err((diags, sources));
+            }
+            match values::resolve(&inputs.values, &module) {
+                Ok(given) => Ok(Ready {
+                    files,
+                    inputs: given,
+                    env: os(inputs.env),
+                    secrets: inputs.secrets,
+                    bundle: inputs.bundle,
+                }),
+                Err(diags) => Err((diags, sources)),
+            }
+        }
+        Material::LastApplied(digest) => {
+            let kept = plans.load(&digest).await.map_err(|diags| (diags, Sources::new()))?;
+            let plan = kept.ok_or_else(|| {
+                let detail = "The inputs are gone, and so is the plan that was applied last, so there is nothing to plan the \
+                              destruction from. Restore the inputs, or set deletionPolicy to Retain.";
+                (Diag::error("Inputs are gone", detail).into(), Sources::new())
+            })?;
+            let plan = wire::decode(&plan).map_err(|diags| (diags, Sources::new()))?;
+            let bundle = plan.config.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
+            let input = |value| Input { value: InputValue::Value(value, None), origin: Origin::Direct };
+            let inputs = plan.variables.into_iter().map(|(name, value)| (name, input(value))).collect();
+            Ok(Ready { bundle, files: plan.config, inputs, env: Vec::new(), secrets: Secrets::default() })
+        }
+    }
+}
+
+fn options(job: &Job, kind: PlanKind) -> Result<Options, Diag> {
+    let settings = &job.spec.plan;
+    let replace = settings.replace.iter().map(|address| {
+        address.parse::<ResourceInstance>().map_err(|_| {
+            Diag::error("Invalid address", format!("spec.plan.replace names {address:?}, which is no resource instance."))
+        })
+    });
+    Ok(Options {
+        mode: match kind {
+            PlanKind::Apply => Mode::Normal,
+            PlanKind::Destroy => Mode::Destroy,
+        },
+        refresh: settings.refresh,
+        replace: match kind {
+            PlanKind::Apply => replace.collect::<Result<_, _>>()?,
+            PlanKind::Destroy => Vec::new(),
+        },
+        parallelism: usize::try_from(settings.parallelism).unwrap_or(1).max(1),
+        workspace: job.spec.terraform_workspace.clone(),
+    })
+}
+
+/// Settles uncertain changes of objects that the state knows and the plan has just read: what the plan says of them is
+/// how they are.
+async fn settle_read(held: &mut Held) -> Result<(), Diags> {
+    let recovered = &mut held.recovered;
+    let mut records = Vec::new();
+    for intent in &recovered.uncertain {
+        let Some(resource) = recovered.state.resources.get(&intent.address.resource) else { continue };
+        let Some(instance) = resource.instances.get(&intent.address.key) else { continue };
+        let object = match intent.deposed {
+            None => instance.current.as_ref(),
+            Some(key) => instance.deposed.get(&key),
+        };
+        let Some(object) = object else { continue };
+        let object = outcome_object(&intent.address, intent.deposed, &resource.provider, object)?;
+        let outcome =
+            Settlement { address: intent.address.clone(), deposed: intent.deposed, object: Some(object) };
+        records.push((intent.clone(), outcome));
+    }
+    if records.is_empty() {
+        return Ok(());
+    }
+    recovered.uncertain.retain(|intent| !records.iter().any(|(settled, _)| settled == intent));
+    held.store.journal(records.into_iter().map(|(_, outcome)| Record::Outcome(outcome)).collect()).await
+}
+
+fn plan_status(
+    plan: &Plan,
+    schemas: &Schemas,
+    kind: PlanKind,
+    digest: String,
+    basis: Basis,
+    warnings: Vec<String>,
+) -> PlanStatus {
+    let changes = redacted_changes(plan, schemas);
+    let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
+    let summary = plan.summary();
+    let (creates, deletes) = (summary.creates + summary.replaces, summary.deletes + summary.replaces);
+    PlanStatus {
+        digest,
+        kind,
+        standing: if plan.is_applyable() { Standing::Pending } else { Standing::Empty },
+        created_at: seconds(Timestamp::now()),
+        summary: PlanSummary {
+            creates: count(summary.creates),
+            updates: count(summary.updates),
+            deletes: count(summary.deletes),
+            replaces: count(summary.replaces),
+            moves: count(summary.moves),
+            outputs: count(summary.outputs),
+            drift: count(summary.drift),
+            text: format!("+{creates} ~{} -{deletes}", summary.updates),
+        },
+        truncated: changes.len() > SHOWN,
+        changes: changes
+            .into_iter()
+            .take(SHOWN)
+            .map(|change| ChangeStatus {
+                address: clip(change.address),
+                action: action(change.action, change.moved_from.is_some()).to_owned(),
+                reason: change.reason.map(|reason| reason.as_str().to_owned()),
+                moved_from: change.moved_from.map(clip),
+                paths: change.paths.into_iter().take(PATHS_SHOWN).map(clip).collect(),
+            })
+            .collect(),
+        warnings,
+        basis,
+    }
+}
+
+fn action(action: Action, moved: bool) -> &'static str {
+    match action {
+        Action::NoOp if moved => "move",
+        Action::NoOp => "none",
+        Action::Create => "create",
+        Action::Read => "read",
+        Action::Update => "update",
+        Action::DeleteThenCreate | Action::CreateThenDelete => "replace",
+        Action::Delete => "delete",
+    }
+}
+
+fn clip(name: String) -> String {
+    match name.char_indices().nth(LONGEST_NAME) {
+        Some((at, _)) => format!("{}…", &name[..at]),
+        None => name,
+    }
+}

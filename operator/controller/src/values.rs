@@ -1,0 +1,178 @@
+//! Values as users give them, to what the language takes.
+//!
+//! A value from a Secret is marked sensitive here, declared so or not, and no fault that is told about one shows its text.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_config::{Input, InputValue, Module, Origin, parse_values_file};
+use ashlar_diag::{Diag, Diags, Sources};
+use ashlar_value::{Marks, Value, json};
+
+/// A value, or a file of values, as it was found.
+pub(crate) struct Given {
+    pub(crate) form: Form,
+    pub(crate) sensitive: bool,
+    pub(crate) origin: Origin,
+    /// For messages.
+    pub(crate) place: String,
+    /// Higher ones win.
+    pub(crate) rank: usize,
+}
+
+/// How it is written.
+pub(crate) enum Form {
+    /// Read by the variable's type.
+    Text(String),
+    /// An expression without references.
+    Expression(String),
+    /// JSON of any type.
+    Json(String),
+    /// A file as terraform.tfvars.
+    Tfvars(String),
+    /// A JSON object with a member for each variable.
+    JsonObject(String),
+}
+
+impl Form {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Form::Text(text)
+            | Form::Expression(text)
+            | Form::Json(text)
+            | Form::Tfvars(text)
+            | Form::JsonObject(text) => text,
+        }
+    }
+
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Form::Text(_) => "text",
+            Form::Expression(_) => "expression",
+            Form::Json(_) => "json",
+            Form::Tfvars(_) => "tfvars",
+            Form::JsonObject(_) => "json-object",
+        }
+    }
+}
+
+/// The values for the root module's variables.
+pub(crate) fn resolve(given: &BTreeMap<String, Given>, module: &Module) -> Result<BTreeMap<Arc<str>, Input>, Diags> {
+    let mut ordered: Vec<(&String, &Given)> = given.iter().collect();
+    ordered.sort_by_key(|(_, given)| given.rank);
+    let mut inputs = BTreeMap::new();
+    let mut diags = Diags::new();
+    for (name, given) in ordered {
+        match read(name, given, module) {
+            Ok(found) => inputs.extend(found),
+            Err(fault) => diags.push(fault),
+        }
+    }
+    if diags.has_errors() { Err(diags) } else { Ok(inputs) }
+}
+
+fn read(name: &str, given: &Given, module: &Module) -> Result<BTreeMap<Arc<str>, Input>, Diag> {
+    let input = |value: Value| Input { value: InputValue::Value(marked(value, given.sensitive), None), origin: given.origin.clone() };
+    let one = |value: Value| BTreeMap::from([(Arc::from(name), input(value))]);
+    match &given.form {
+        Form::Text(text) => match module.variables.get(name) {
+            // What it is read as depends on the declaration, which may not be there at all.
+            Some(variable) => {
+                let mut sources = Sources::new();
+                let (value, faults) = variable.parse_text(text, &mut sources);
+                if faults.has_errors() { Err(unreadable(given, &faults)) } else { Ok(one(value)) }
+            }
+            None => Ok(one(Value::string(text.as_str()))),
+        },
+        Form::Expression(text) => {
+            let mut found = tfvars(given, &format!("value = (\n{text}\n)\n"))?;
+            match (found.remove("value"), found.is_empty()) {
+                (Some(value), true) => Ok(one(value)),
+                _ => Err(Diag::error(SUMMARY, format!("{} holds more than one expression.", given.place))),
+            }
+        }
+        Form::Json(text) => json::decode_implied(text.as_bytes()).map(one).map_err(|_| not_json(given)),
+        Form::Tfvars(text) => {
+            Ok(tfvars(given, text)?.into_iter().map(|(name, value)| (name, input(value))).collect())
+        }
+        Form::JsonObject(text) => {
+            let value = json::decode_implied(text.as_bytes()).map_err(|_| not_json(given))?;
+            let ashlar_value::Data::Object(members) = value.data() else {
+                return Err(Diag::error(SUMMARY, format!("{} holds JSON that is no object.", given.place)));
+            };
+            Ok(members.iter().map(|(name, value)| (Arc::from(&**name), input(value.clone()))).collect())
+        }
+    }
+}
+
+const SUMMARY: &str = "Invalid value for input variable";
+
+fn tfvars(given: &Given, text: &str) -> Result<BTreeMap<Arc<str>, Value>, Diag> {
+    let mut sources = Sources::new();
+    let (found, faults) = parse_values_file(given.place.as_str(), text, &mut sources);
+    if faults.has_errors() {
+        return Err(unreadable(given, &faults));
+    }
+    let values = found.into_iter().filter_map(|(name, input)| match input.value {
+        InputValue::Value(value, _) => Some((name, value)),
+        InputValue::Text(_) => None,
+    });
+    Ok(values.collect())
+}
+
+/// Summaries name no content; details may.
+fn unreadable(given: &Given, faults: &Diags) -> Diag {
+    let first = faults.iter().find(|diag| diag.is_error());
+    let why = first.map_or("it is no value", |diag| &*diag.summary);
+    Diag::error(SUMMARY, format!("The value in {} cannot be read as an expression without references: {why}.", given.place))
+}
+
+fn not_json(given: &Given) -> Diag {
+    Diag::error(SUMMARY, format!("{} holds no valid JSON.", given.place))
+}
+
+fn marked(value: Value, sensitive: bool) -> Value {
+    if sensitive { value.with_marks(Marks::SENSITIVE) } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MODULE: &str = "variable \"text\" {\n  type = string\n}\nvariable \"list\" {\n  type = list(number)\n}\nvariable \"any\" {}\n";
+
+    fn resolved(name: &str, form: Form, sensitive: bool) -> Result<Value, String> {
+        let mut sources = Sources::new();
+        let (module, diags) = ashlar_config::load([("main.tf", MODULE)], &mut sources);
+        assert!(!diags.has_errors());
+        let given = Given { form, sensitive, origin: Origin::Direct, place: "here".to_owned(), rank: 0 };
+        let inputs = resolve(&[(name.to_owned(), given)].into(), &module);
+        let mut inputs = inputs.map_err(|diags| diags.iter().map(|diag| diag.detail.clone()).collect::<String>())?;
+        match inputs.remove(name).map(|input| input.value) {
+            Some(InputValue::Value(value, _)) => Ok(value),
+            other => Err(format!("{other:?}")),
+        }
+    }
+
+    fn check(name: &str, form: Form, want: Value) {
+        assert_eq!(resolved(name, form, false), Ok(want));
+    }
+
+    #[test]
+    fn text_is_read_by_type_and_expressions_are_expressions() {
+        check("text", Form::Text("[1]".into()), Value::string("[1]"));
+        check("list", Form::Text("[1]".into()), Value::tuple(vec![Value::number(1)]));
+        check("text", Form::Expression("\"a${1}\" # remark".into()), Value::string("a1"));
+        check("any", Form::Json("{\"a\":true}".into()), Value::object([(Arc::from("a"), Value::bool(true))]));
+        check("list", Form::Tfvars("list = [1]\n".into()), Value::tuple(vec![Value::number(1)]));
+        check("text", Form::JsonObject("{\"text\":\"x\"}".into()), Value::string("x"));
+        assert!(resolved("any", Form::Expression("1)\nother = (2".into()), false).is_err());
+    }
+
+    #[test]
+    fn secrets_are_marked_and_never_quoted() {
+        let value = resolved("list", Form::Text("[1]".into()), true).unwrap();
+        assert!(value.marks().contains(ashlar_value::Mark::Sensitive));
+        let fault = resolved("list", Form::Text("hunter22 hunter22".into()), true).unwrap_err();
+        assert!(!fault.contains("hunter22"), "{fault}");
+    }
+}
