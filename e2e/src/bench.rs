@@ -26,7 +26,9 @@ impl Bench {
     /// Reads the environment, and installs the kinds once per process.
     pub fn open() -> Result<Self> {
         let path = |name: &str| {
-            env::var_os(name).map(PathBuf::from).with_context(|| format!("{name} is not set: run `cargo xtask e2e`"))
+            env::var_os(name)
+                .map(PathBuf::from)
+                .with_context(|| format!("{name} is not set: run `cargo xtask e2e`"))
         };
         let bench = Self {
             kubeconfig: path("KUBECONFIG")?,
@@ -44,8 +46,16 @@ impl Bench {
 
     fn install(&self) -> Result<()> {
         let definitions = process::output(Command::new(&self.ashlar).arg("crd"))?;
-        self.kubectl_with(&["apply", "--server-side", "--force-conflicts", "-f", "-"], &definitions)?;
-        self.kubectl(&["wait", "--for=condition=Established", "crd/workspaces.ashlar.dev", "--timeout=60s"])?;
+        self.kubectl_with(
+            &["apply", "--server-side", "--force-conflicts", "-f", "-"],
+            &definitions,
+        )?;
+        self.kubectl(&[
+            "wait",
+            "--for=condition=Established",
+            "crd/workspaces.ashlar.dev",
+            "--timeout=60s",
+        ])?;
         Ok(())
     }
 
@@ -70,7 +80,11 @@ impl Bench {
         }
         let output = child.wait_with_output()?;
         if !output.status.success() {
-            bail!("kubectl {}: {}", arguments.join(" "), String::from_utf8_lossy(&output.stderr).trim());
+            bail!(
+                "kubectl {}: {}",
+                arguments.join(" "),
+                String::from_utf8_lossy(&output.stderr).trim()
+            );
         }
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }

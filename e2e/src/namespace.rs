@@ -28,7 +28,10 @@ impl Namespace {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
         let name = format!("{prefix}-{}-{}", std::process::id(), since.subsec_nanos());
         bench.kubectl(&["create", "namespace", &name])?;
-        Ok(Self { bench: bench.clone(), name })
+        Ok(Self {
+            bench: bench.clone(),
+            name,
+        })
     }
 
     /// Runs kubectl in it.
@@ -40,28 +43,47 @@ impl Namespace {
 
     /// Applies a manifest.
     pub fn apply(&self, manifest: &str) -> Result<()> {
-        self.bench.kubectl_with(&["--namespace", &self.name, "apply", "-f", "-"], manifest).map(drop)
+        self.bench
+            .kubectl_with(&["--namespace", &self.name, "apply", "-f", "-"], manifest)
+            .map(drop)
     }
 
     /// One object; `None` if there is none.
     pub fn get(&self, kind: &str, name: &str) -> Result<Option<Value>> {
         let text = self.kubectl(&["get", kind, name, "--ignore-not-found", "-o", "json"])?;
-        if text.trim().is_empty() { Ok(None) } else { Ok(Some(serde_json::from_str(&text)?)) }
+        if text.trim().is_empty() {
+            Ok(None)
+        } else {
+            Ok(Some(serde_json::from_str(&text)?))
+        }
     }
 
     /// One Workspace, which must be there.
     pub fn workspace(&self, name: &str) -> Result<Value> {
-        self.get("workspaces.ashlar.dev", name)?.with_context(|| format!("there is no Workspace {name}"))
+        self.get("workspaces.ashlar.dev", name)?
+            .with_context(|| format!("there is no Workspace {name}"))
     }
 
     /// Changes a Workspace by a merge patch.
     pub fn patch(&self, name: &str, patch: &Value) -> Result<()> {
-        self.kubectl(&["patch", "workspaces.ashlar.dev", name, "--type", "merge", "-p", &patch.to_string()]).map(drop)
+        self.kubectl(&[
+            "patch",
+            "workspaces.ashlar.dev",
+            name,
+            "--type",
+            "merge",
+            "-p",
+            &patch.to_string(),
+        ])
+        .map(drop)
     }
 
     /// Approves the plan with this digest.
     pub fn approve(&self, name: &str, digest: &str) -> Result<()> {
-        self.patch(name, &serde_json::json!({ "spec": { "approval": { "approvedPlan": digest } } }))
+        self.patch(
+            name,
+            &serde_json::json!({ "spec": { "approval": { "approvedPlan": digest } } }),
+        )
     }
 
     /// Waits until a Workspace is as `wanted` finds it, and gives what that gives. The error shows how it was last.
@@ -73,7 +95,10 @@ impl Namespace {
                 return Ok(found);
             }
             if Instant::now() > end {
-                bail!("waited in vain until {what}; the status is {:#}", workspace["status"]);
+                bail!(
+                    "waited in vain until {what}; the status is {:#}",
+                    workspace["status"]
+                );
             }
             sleep(PAUSE);
         }
@@ -91,7 +116,10 @@ impl Namespace {
         let end = Instant::now() + PATIENCE;
         while let Some(workspace) = self.get("workspaces.ashlar.dev", name)? {
             if Instant::now() > end {
-                bail!("waited in vain until {name} is gone; the status is {:#}", workspace["status"]);
+                bail!(
+                    "waited in vain until {name} is gone; the status is {:#}",
+                    workspace["status"]
+                );
             }
             sleep(PAUSE);
         }
@@ -102,19 +130,26 @@ impl Namespace {
 impl Drop for Namespace {
     fn drop(&mut self) {
         // The control plane goes as a whole afterwards: what cannot be removed now does no harm.
-        let _ = self.bench.kubectl(&["delete", "namespace", &self.name, "--wait=false"]);
+        let _ = self
+            .bench
+            .kubectl(&["delete", "namespace", &self.name, "--wait=false"]);
     }
 }
 
 fn find<'a>(workspace: &'a Value, kind: &str) -> Option<&'a Value> {
-    workspace["status"]["conditions"].as_array()?.iter().find(|condition| condition["type"] == kind)
+    workspace["status"]["conditions"]
+        .as_array()?
+        .iter()
+        .find(|condition| condition["type"] == kind)
 }
 
 /// The status of a condition of the object's present generation.
 pub fn condition(workspace: &Value, kind: &str) -> Option<String> {
     let found = find(workspace, kind)?;
     let current = found["observedGeneration"] == workspace["metadata"]["generation"];
-    current.then(|| found["status"].as_str().map(str::to_owned)).flatten()
+    current
+        .then(|| found["status"].as_str().map(str::to_owned))
+        .flatten()
 }
 
 /// The reason of a condition.

@@ -32,7 +32,13 @@ impl Operator {
         let bench = &namespace.bench;
         let log = File::create(folder.path().join("log"))?;
         let child = Command::new(&bench.ashlar)
-            .args(["run", "--namespace", &namespace.name, "--operator-namespace", &namespace.name])
+            .args([
+                "run",
+                "--namespace",
+                &namespace.name,
+                "--operator-namespace",
+                &namespace.name,
+            ])
             .arg("--mirror")
             .arg(&bench.mirror)
             .arg("--cache-dir")
@@ -69,7 +75,8 @@ impl Operator {
 
     /// Asks it to end, and waits until it has.
     pub fn stop(mut self) -> Result<ExitStatus> {
-        self.end().with_context(|| format!("the log ends:\n{}", tail(&self.log(), 4000).unwrap_or_default()))
+        self.end()
+            .with_context(|| format!("the log ends:\n{}", tail(&self.log(), 4000).unwrap_or_default()))
     }
 
     fn end(&mut self) -> Result<ExitStatus> {
@@ -97,7 +104,10 @@ impl Drop for Operator {
     fn drop(&mut self) {
         let ended = self.end();
         if std::thread::panicking() {
-            eprintln!("operator ended: {ended:?}; its log ends:\n{}", tail(&self.log(), 8000).unwrap_or_default());
+            eprintln!(
+                "operator ended: {ended:?}; its log ends:\n{}",
+                tail(&self.log(), 8000).unwrap_or_default()
+            );
         }
     }
 }

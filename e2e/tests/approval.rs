@@ -62,7 +62,10 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
     let workspace = namespace.wait("demo", "the missing Secret is named", |workspace| {
         (reason(workspace, "Ready").as_deref() == Some("InputMissing")).then(|| workspace.clone())
     })?;
-    assert!(workspace["status"].to_string().contains("Secret login"), "{workspace:#}");
+    assert!(
+        workspace["status"].to_string().contains("Secret login"),
+        "{workspace:#}"
+    );
     namespace.apply(&secret("hunter22"))?;
     let digest = pending(&namespace, "")?;
     let workspace = namespace.workspace("demo")?;
@@ -82,7 +85,10 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
     namespace.wait("demo", "the wrong digest is refused", |workspace| {
         (workspace["status"]["approval"] == json!({"state": "Refused", "refused": wrong})).then_some(())
     })?;
-    assert_eq!(condition(&namespace.workspace("demo")?, "AwaitingApproval").as_deref(), Some("True"));
+    assert_eq!(
+        condition(&namespace.workspace("demo")?, "AwaitingApproval").as_deref(),
+        Some("True")
+    );
     assert!(namespace.approve("demo", &digest[..20]).is_err());
 
     // A changed value voids the plan, whatever was approved.
@@ -104,11 +110,20 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
     ]);
     assert_eq!(status["outputs"], outputs);
     assert!(!workspace.to_string().contains("hunter2"), "{workspace:#}");
-    let decoded = namespace.kubectl(&["get", "secret", "demo-outputs", "-o", "go-template={{.data.hidden | base64decode}}"])?;
+    let decoded = namespace.kubectl(&[
+        "get",
+        "secret",
+        "demo-outputs",
+        "-o",
+        "go-template={{.data.hidden | base64decode}}",
+    ])?;
     assert_eq!(decoded, "hunter23");
     assert!(namespace.get("secret", "tfstate-default-demo")?.is_some());
     let events = namespace.kubectl(&["get", "events", "-o", "json"])?;
-    assert!(events.contains("\"Applied\"") && !events.contains("hunter2"), "{events}");
+    assert!(
+        events.contains("\"Applied\"") && !events.contains("hunter2"),
+        "{events}"
+    );
 
     // The approval is spent: the next change needs one of its own.
     namespace.apply(&secret("hunter24"))?;

@@ -10,10 +10,8 @@ use crate::Workspace;
 /// All definitions, as YAML documents.
 pub fn crds() -> String {
     let mut text = String::new();
-    for definition in [workspace()] {
-        text.push_str("---\n");
-        write(&definition, 0, &mut text);
-    }
+    text.push_str("---\n");
+    write(&workspace(), 0, &mut text);
     text
 }
 
@@ -100,7 +98,11 @@ fn plain(text: &str) -> String {
     let safe = text.starts_with(|c: char| c.is_ascii_alphabetic())
         && text.chars().all(word)
         && !reserved.contains(&text.to_ascii_lowercase().as_str());
-    if safe { text.to_owned() } else { Json::from(text).to_string() }
+    if safe {
+        text.to_owned()
+    } else {
+        Json::from(text).to_string()
+    }
 }
 
 #[cfg(test)]
@@ -110,12 +112,18 @@ mod tests {
     #[test]
     fn yaml_reads_back_as_the_definition() {
         let text = crds();
-        assert!(text.contains("\nmetadata:\n  name: workspaces.ashlar.dev\n"), "{text}");
+        assert!(
+            text.contains("\nmetadata:\n  name: workspaces.ashlar.dev\n"),
+            "{text}"
+        );
         assert!(text.len() < 200_000, "{}", text.len());
         let sample = json!({"a": [1, {"b": "x: y", "c": []}, [true, "no"]], "d": {}, "e-f": -1});
         let mut written = String::new();
         write(&sample, 0, &mut written);
-        assert_eq!(written, "a:\n  - 1\n  - b: \"x: y\"\n    c: []\n  - - true\n    - \"no\"\nd: {}\ne-f: -1\n");
+        assert_eq!(
+            written,
+            "a:\n  - 1\n  - b: \"x: y\"\n    c: []\n  - - true\n    - \"no\"\nd: {}\ne-f: -1\n"
+        );
     }
 
     #[test]
@@ -125,7 +133,11 @@ mod tests {
             include_str!("../../../charts/ashlar/definitions/workspaces.ashlar.dev.yaml"),
         ];
         for kept in kept {
-            assert_eq!(format!("---\n{kept}"), crds(), "stale: `cargo xtask gen` writes it anew");
+            assert_eq!(
+                format!("---\n{kept}"),
+                crds(),
+                "stale: `cargo xtask gen` writes it anew"
+            );
         }
     }
 
@@ -143,7 +155,10 @@ mod tests {
             }
         }
         let mut definition = workspace();
-        let schema = definition.pointer_mut("/spec/versions/0/schema/openAPIV3Schema/properties").unwrap().take();
+        let schema = definition
+            .pointer_mut("/spec/versions/0/schema/openAPIV3Schema/properties")
+            .unwrap()
+            .take();
         let mut missing = Vec::new();
         for part in ["spec", "status"] {
             walk(&schema[part], &format!(".{part}"), &mut missing);
@@ -157,9 +172,15 @@ mod tests {
         let spec = &definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"];
         assert_eq!(spec["variables"]["x-kubernetes-list-map-keys"], json!(["name"]));
         assert_eq!(spec["variables"]["items"]["oneOf"][1]["required"], json!(["hcl"]));
-        assert_eq!(spec["variables"]["items"]["properties"]["value"]["x-kubernetes-preserve-unknown-fields"], json!(true));
+        assert_eq!(
+            spec["variables"]["items"]["properties"]["value"]["x-kubernetes-preserve-unknown-fields"],
+            json!(true)
+        );
         assert_eq!(spec["interval"]["default"], json!("10m"));
-        assert_eq!(spec["approval"]["properties"]["approvedPlan"]["pattern"], json!("^sha256:[0-9a-f]{64}$"));
+        assert_eq!(
+            spec["approval"]["properties"]["approvedPlan"]["pattern"],
+            json!("^sha256:[0-9a-f]{64}$")
+        );
         for part in ["source", "approval", "interval", "terraformWorkspace"] {
             assert!(spec[part]["x-kubernetes-validations"].is_array(), "{part}");
         }

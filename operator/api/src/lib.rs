@@ -3,7 +3,10 @@
 //! The kinds' definitions under `crds/` are printed from here. No behaviour stands here but the reading of durations:
 //! defaults and rules are in the schema, so that the API server applies them for every client.
 
-#![expect(unreachable_pub, reason = "the schema derive repeats each type inside a function")]
+#![expect(
+    unreachable_pub,
+    reason = "the schema derive repeats each type inside a function"
+)]
 
 mod definition;
 mod interval;
@@ -16,13 +19,14 @@ pub use definition::crds;
 pub use interval::parse_duration;
 pub use source::{ConfigMapRef, FileText, Inline, Source};
 pub use status::{
-    ApprovalState, ApprovalStatus, Basis, ChangeStatus, FailureStatus, InputsStatus, LockStatus, ObservedInput,
-    OutputStatus, PlanKind, PlanStatus, PlanSummary, ProgressStatus, RunPhase, RunStatus, Standing, StateStatus,
-    UncertainChange, WorkspaceStatus,
+    ApprovalState, ApprovalStatus, Basis, ChangeStatus, FailureStatus, InputsStatus, LockStatus,
+    ObservedInput, OutputStatus, PlanKind, PlanStatus, PlanSummary, ProgressStatus, RunPhase, RunStatus,
+    Standing, StateStatus, UncertainChange, WorkspaceStatus,
 };
 pub use variable::{EnvVariable, Format, InputKind, KeyRef, ValueSource, Variable, VariablesFrom};
 pub use workspace::{
-    Approval, ApprovalPolicy, DeletionPolicy, Mode, Outputs, PlanSettings, SecretRef, StateSettings, Workspace, WorkspaceSpec,
+    Approval, ApprovalPolicy, DeletionPolicy, Mode, Outputs, PlanSettings, SecretRef, StateSettings,
+    Workspace, WorkspaceSpec,
 };
 
 /// Keeps a workspace until its runs have ended and, under `deletionPolicy: Destroy`, until its objects are gone.

@@ -31,7 +31,9 @@ pub struct Variable {
 /// Shows no value: it may be sensitive.
 impl std::fmt::Debug for Variable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Variable").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("Variable")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }
 
@@ -138,6 +140,8 @@ pub struct EnvVariable {
 /// Shows no value: it may be a credential.
 impl std::fmt::Debug for EnvVariable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("EnvVariable").field("name", &self.name).finish_non_exhaustive()
+        f.debug_struct("EnvVariable")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
     }
 }

@@ -1,4 +1,8 @@
 //! The `Workspace`: a module with its values, and how its plans are gated.
+#![expect(
+    clippy::duplicated_attributes,
+    reason = "each printer column names its own type and path"
+)]
 
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -24,8 +28,17 @@ use crate::{
     status = "WorkspaceStatus",
     derive = "PartialEq",
     doc = "A root module of the Terraform language, planned and applied in this namespace.",
-    printcolumn(name = "Ready", type_ = "string", json_path = ".status.conditions[?(@.type==\"Ready\")].status"),
-    printcolumn(name = "Plan", type_ = "string", json_path = ".status.plan.summary.text", description = "Creations, updates, deletions"),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = ".status.conditions[?(@.type==\"Ready\")].status"
+    ),
+    printcolumn(
+        name = "Plan",
+        type_ = "string",
+        json_path = ".status.plan.summary.text",
+        description = "Creations, updates, deletions"
+    ),
     printcolumn(name = "Approval", type_ = "string", json_path = ".status.approval.state"),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(
@@ -42,7 +55,10 @@ pub struct WorkspaceSpec {
     pub source: Source,
     /// The value of terraform.workspace, and part of the state's name. Cannot be changed.
     #[serde(default = "default_workspace")]
-    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+    )]
     #[x_kube(validation = Rule::new("self == oldSelf").message("terraformWorkspace cannot be changed: the state would be lost sight of"))]
     pub terraform_workspace: String,
     /// Values for the root module's variables. They win over variablesFrom.
@@ -182,7 +198,10 @@ pub struct StateSettings {
     /// The last part of the state Secret's name, tfstate-WORKSPACE-SUFFIX, as in Terraform's kubernetes backend; give the
     /// suffix of an existing state to adopt it. Derived from the object's name by default. Cannot be changed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(min = 1, max = 63), regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"))]
+    #[schemars(
+        length(min = 1, max = 63),
+        regex(pattern = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")
+    )]
     pub secret_suffix: Option<String>,
 }
 
@@ -205,7 +224,11 @@ pub struct PlanSettings {
 
 impl Default for PlanSettings {
     fn default() -> Self {
-        Self { parallelism: default_parallelism(), refresh: default_refresh(), replace: Vec::new() }
+        Self {
+            parallelism: default_parallelism(),
+            refresh: default_refresh(),
+            replace: Vec::new(),
+        }
     }
 }
 

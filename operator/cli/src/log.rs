@@ -14,7 +14,9 @@ pub(crate) fn init(command: &Command) {
         _ => ("off", LogFormat::Text),
     };
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new(unasked));
-    let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let subscriber = tracing_subscriber::fmt()
+        .with_env_filter(filter)
+        .with_writer(std::io::stderr);
     match format {
         LogFormat::Text => subscriber.init(),
         LogFormat::Json => subscriber.json().flatten_event(true).init(),

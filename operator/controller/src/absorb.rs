@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use ashlar_api::{ApprovalState, ApprovalStatus, FailureStatus, Mode, RunPhase, RunStatus, Standing, WorkspaceStatus};
+use ashlar_api::{
+    ApprovalState, ApprovalStatus, FailureStatus, Mode, RunPhase, RunStatus, Standing, WorkspaceStatus,
+};
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
@@ -24,7 +26,13 @@ pub(crate) struct Times {
 
 /// The status after this run.
 pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, times: Times, now: Timestamp) {
-    let Ended { run: _, inputs, state, uncertain, outcome } = ended;
+    let Ended {
+        run: _,
+        inputs,
+        state,
+        uncertain,
+        outcome,
+    } = ended;
     if let Some(state) = state {
         status.state = Some(state.clone());
     }
@@ -32,7 +40,7 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
         Some(uncertain) => uncertain.clone(),
         None => status.run.take().map(|run| run.uncertain).unwrap_or_default(),
     };
-    status.run = (!left.is_empty()).then(|| RunStatus {
+    status.run = (!left.is_empty()).then_some(RunStatus {
         phase: RunPhase::Ended,
         started_at: None,
         progress: None,
@@ -56,7 +64,12 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
             }
             status.plan = Some(plan);
         }
-        Outcome::Applied { digest, basis, outputs, counts: _ } => {
+        Outcome::Applied {
+            digest,
+            basis,
+            outputs,
+            counts: _,
+        } => {
             if let Some(plan) = status.plan.as_mut().filter(|plan| plan.digest == *digest) {
                 plan.standing = Standing::Applied;
                 plan.basis = basis.clone();
@@ -86,7 +99,10 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
         Outcome::Superseded { digest, why: _ } => {
             if status.plan.as_ref().is_some_and(|plan| plan.digest == *digest) {
                 status.plan = None;
-                status.approval = Some(ApprovalStatus { state: ApprovalState::Superseded, refused: None });
+                status.approval = Some(ApprovalStatus {
+                    state: ApprovalState::Superseded,
+                    refused: None,
+                });
             }
         }
         Outcome::Busy { .. } | Outcome::Overtaken | Outcome::Settled => {}
@@ -108,7 +124,9 @@ fn spread(times: Times) -> Duration {
 fn after(now: Timestamp, wait: Duration) -> Time {
     let wait = SignedDuration::try_from(wait).unwrap_or(SignedDuration::MAX);
     let then = now.checked_add(wait).unwrap_or(Timestamp::MAX);
-    let seconds = then.as_second().saturating_add(i64::from(then.subsec_nanosecond() > 0));
+    let seconds = then
+        .as_second()
+        .saturating_add(i64::from(then.subsec_nanosecond() > 0));
     Time(Timestamp::from_second(seconds).unwrap_or(then))
 }
 
@@ -117,7 +135,10 @@ mod tests {
     use ashlar_api::{Basis, PlanKind, PlanStatus, PlanSummary, UncertainChange};
 
     use super::*;
-    use crate::{decide::{Run, Stage}, ended::Fault};
+    use crate::{
+        decide::{Run, Stage},
+        ended::Fault,
+    };
 
     fn now() -> Timestamp {
         Timestamp::from_second(1000).unwrap()
@@ -137,10 +158,27 @@ mod tests {
         }
     }
 
-    fn absorbed(mut status: WorkspaceStatus, outcome: Outcome, uncertain: Option<Vec<UncertainChange>>) -> WorkspaceStatus {
-        let run = Run { stage: Stage::Plan, kind: PlanKind::Apply };
-        let ended = Ended { run, inputs: "i".to_owned(), state: None, uncertain, outcome };
-        let times = Times { interval: Duration::from_secs(600), retry: Duration::from_secs(60), jitter: 0.0 };
+    fn absorbed(
+        mut status: WorkspaceStatus,
+        outcome: Outcome,
+        uncertain: Option<Vec<UncertainChange>>,
+    ) -> WorkspaceStatus {
+        let run = Run {
+            stage: Stage::Plan,
+            kind: PlanKind::Apply,
+        };
+        let ended = Ended {
+            run,
+            inputs: "i".to_owned(),
+            state: None,
+            uncertain,
+            outcome,
+        };
+        let times = Times {
+            interval: Duration::from_secs(600),
+            retry: Duration::from_secs(60),
+            jitter: 0.0,
+        };
         absorb(&mut status, &ended, Mode::Manage, times, now());
         status
     }
@@ -150,13 +188,24 @@ mod tests {
     }
 
     fn fault(invalid: bool, interrupted: bool) -> Outcome {
-        Outcome::Failed(Fault { reason: "PlanFailed", invalid, interrupted, message: "m".to_owned() })
+        Outcome::Failed(Fault {
+            reason: "PlanFailed",
+            invalid,
+            interrupted,
+            message: "m".to_owned(),
+        })
     }
 
     #[test]
     fn a_plan_that_does_nothing_ends_failures_and_one_that_waits_does_not() {
-        let failed = WorkspaceStatus { failures: 3, ..WorkspaceStatus::default() };
-        let planned = |standing| Outcome::Planned { plan: Box::new(plan("d", standing)), outputs: None };
+        let failed = WorkspaceStatus {
+            failures: 3,
+            ..WorkspaceStatus::default()
+        };
+        let planned = |standing| Outcome::Planned {
+            plan: Box::new(plan("d", standing)),
+            outputs: None,
+        };
         let status = absorbed(failed.clone(), planned(Standing::Empty), None);
         assert_eq!((status.failures, due(&status)), (0, Some(1600)));
         let status = absorbed(failed, planned(Standing::Pending), None);
@@ -175,32 +224,66 @@ mod tests {
         assert_eq!(waits, [60, 120, 240, 480, 960, 1920, 3600, 3600]);
         let status = absorbed(WorkspaceStatus::default(), fault(false, true), None);
         assert_eq!((status.failures, due(&status)), (0, Some(1000)));
-        assert_eq!(due(&absorbed(WorkspaceStatus::default(), fault(true, false), None)), Some(4600));
+        assert_eq!(
+            due(&absorbed(WorkspaceStatus::default(), fault(true, false), None)),
+            Some(4600)
+        );
     }
 
     #[test]
     fn an_applied_plan_stands_on_what_it_left() {
-        let before = WorkspaceStatus { plan: Some(plan("d", Standing::Pending)), ..WorkspaceStatus::default() };
-        let basis = Basis { serial: 4, begun_plan: Some("d".to_owned()), ..Basis::default() };
-        let outcome = Outcome::Applied { digest: "d".to_owned(), basis: basis.clone(), outputs: Vec::new(), counts: String::new() };
+        let before = WorkspaceStatus {
+            plan: Some(plan("d", Standing::Pending)),
+            ..WorkspaceStatus::default()
+        };
+        let basis = Basis {
+            serial: 4,
+            begun_plan: Some("d".to_owned()),
+            ..Basis::default()
+        };
+        let outcome = Outcome::Applied {
+            digest: "d".to_owned(),
+            basis: basis.clone(),
+            outputs: Vec::new(),
+            counts: String::new(),
+        };
         let status = absorbed(before, outcome, Some(Vec::new()));
         let plan = status.plan.unwrap();
-        assert_eq!((plan.standing, plan.basis, status.last_applied_plan.as_deref()), (Standing::Applied, basis, Some("d")));
+        assert_eq!(
+            (plan.standing, plan.basis, status.last_applied_plan.as_deref()),
+            (Standing::Applied, basis, Some("d"))
+        );
     }
 
     #[test]
     fn uncertain_changes_stand_until_a_run_says_otherwise() {
-        let change = UncertainChange { address: "a.b".to_owned(), action: "create".to_owned() };
-        let status = absorbed(WorkspaceStatus::default(), fault(false, false), Some(vec![change.clone()]));
+        let change = UncertainChange {
+            address: "a.b".to_owned(),
+            action: "create".to_owned(),
+        };
+        let status = absorbed(
+            WorkspaceStatus::default(),
+            fault(false, false),
+            Some(vec![change.clone()]),
+        );
         let status = absorbed(status, Outcome::Overtaken, None);
-        assert_eq!(status.run.as_ref().map(|run| run.uncertain.clone()), Some(vec![change]));
+        assert_eq!(
+            status.run.as_ref().map(|run| run.uncertain.clone()),
+            Some(vec![change])
+        );
         assert_eq!(absorbed(status, Outcome::Settled, Some(Vec::new())).run, None);
     }
 
     #[test]
     fn only_the_superseded_plan_goes() {
-        let before = WorkspaceStatus { plan: Some(plan("new", Standing::Pending)), ..WorkspaceStatus::default() };
-        let superseded = |digest: &str| Outcome::Superseded { digest: digest.to_owned(), why: String::new() };
+        let before = WorkspaceStatus {
+            plan: Some(plan("new", Standing::Pending)),
+            ..WorkspaceStatus::default()
+        };
+        let superseded = |digest: &str| Outcome::Superseded {
+            digest: digest.to_owned(),
+            why: String::new(),
+        };
         assert!(absorbed(before.clone(), superseded("old"), None).plan.is_some());
         assert!(absorbed(before, superseded("new"), None).plan.is_none());
     }

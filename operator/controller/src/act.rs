@@ -44,7 +44,11 @@ pub(crate) enum ActError {
 }
 
 /// Does it.
-pub(crate) async fn act(context: &Arc<Context>, observed: &mut Observed, decision: &Decision) -> Result<Done, ActError> {
+pub(crate) async fn act(
+    context: &Arc<Context>,
+    observed: &mut Observed,
+    decision: &Decision,
+) -> Result<Done, ActError> {
     match decision {
         Decision::Watch(_) | Decision::Rest(_) | Decision::Wait(_) => {}
         Decision::Stop(_) => {
@@ -61,27 +65,45 @@ pub(crate) async fn act(context: &Arc<Context>, observed: &mut Observed, decisio
         Decision::Release { forget } => {
             if let (true, Some(place)) = (*forget, &observed.place) {
                 let emptied = forget_state(context, place, &observed.workspace).await;
-                if !emptied.map_err(|diags| ActError::Forget(errors(&diags, &Default::default(), &Secrets::default())))? {
+                if !emptied.map_err(|diags| {
+                    ActError::Forget(errors(&diags, &Default::default(), &Secrets::default()))
+                })? {
                     return Ok(Done::Later);
                 }
             }
-            let others = observed.workspace.finalizers().iter().filter(|finalizer| *finalizer != FINALIZER);
+            let others = observed
+                .workspace
+                .finalizers()
+                .iter()
+                .filter(|finalizer| *finalizer != FINALIZER);
             set_finalizers(context, &observed.workspace, others.cloned().collect()).await?;
             return Ok(Done::Gone);
         }
         Decision::Settle(addresses) => {
             let addresses = addresses.clone();
-            let run = Run { stage: Stage::Plan, kind: ashlar_api::PlanKind::Apply };
-            start(context, observed, run, Cause::Requested, String::new(), |job| apply_run::settle(job, addresses));
+            let run = Run {
+                stage: Stage::Plan,
+                kind: ashlar_api::PlanKind::Apply,
+            };
+            start(context, observed, run, Cause::Requested, String::new(), |job| {
+                apply_run::settle(job, addresses)
+            });
         }
         Decision::Plan { kind, cause, from } => {
-            let run = Run { stage: Stage::Plan, kind: *kind };
-            observed.status.last_handled_reconcile_at.clone_from(&observed.requested_at);
+            let run = Run {
+                stage: Stage::Plan,
+                kind: *kind,
+            };
+            observed
+                .status
+                .last_handled_reconcile_at
+                .clone_from(&observed.requested_at);
             let before = observed.workspace.clone();
             let (digest, from) = match (from, observed.inputs.take(), &observed.seen.last_applied) {
-                (Ground::Inputs, Some(inputs), _) => {
-                    (inputs.digest.clone(), plan_run::Material::Inputs(Box::new(inputs)))
-                }
+                (Ground::Inputs, Some(inputs), _) => (
+                    inputs.digest.clone(),
+                    plan_run::Material::Inputs(Box::new(inputs)),
+                ),
                 (Ground::LastApplied, _, Some(digest)) => {
                     (recorded(digest), plan_run::Material::LastApplied(digest.clone()))
                 }
@@ -89,14 +111,27 @@ pub(crate) async fn act(context: &Arc<Context>, observed: &mut Observed, decisio
                 (Ground::Inputs, None, _) | (Ground::LastApplied, _, None) => return Ok(Done::Later),
             };
             let kind = *kind;
-            start(context, observed, run, *cause, digest, |job| plan_run::run(job, kind, from, before));
+            start(context, observed, run, *cause, digest, |job| {
+                plan_run::run(job, kind, from, before)
+            });
         }
         Decision::Apply(digest) => {
-            let Some(plan) = observed.seen.plan.clone() else { return Ok(Done::Later) };
-            let run = Run { stage: Stage::Apply, kind: plan.kind };
-            let inputs = observed.inputs.take().filter(|inputs| inputs.digest == plan.inputs).map(Box::new);
+            let Some(plan) = observed.seen.plan.clone() else {
+                return Ok(Done::Later);
+            };
+            let run = Run {
+                stage: Stage::Apply,
+                kind: plan.kind,
+            };
+            let inputs = observed
+                .inputs
+                .take()
+                .filter(|inputs| inputs.digest == plan.inputs)
+                .map(Box::new);
             let digest = digest.clone();
-            start(context, observed, run, Cause::NeverPlanned, plan.inputs, |job| apply_run::run(job, digest, inputs));
+            start(context, observed, run, Cause::NeverPlanned, plan.inputs, |job| {
+                apply_run::run(job, digest, inputs)
+            });
         }
     }
     Ok(Done::Yes)
@@ -106,7 +141,9 @@ pub(crate) async fn act(context: &Arc<Context>, observed: &mut Observed, decisio
 pub(crate) fn next_look(seen: &Seen, decision: &Decision, interval: Duration) -> Duration {
     use crate::decide::{Rest, Wait};
     let until = |time: jiff::Timestamp| {
-        Duration::try_from(time.duration_since(seen.now)).unwrap_or_default().max(Duration::from_millis(500))
+        Duration::try_from(time.duration_since(seen.now))
+            .unwrap_or_default()
+            .max(Duration::from_millis(500))
     };
     match decision {
         Decision::Wait(Wait::Lock(lock)) => until(lock.until),
@@ -116,9 +153,11 @@ pub(crate) fn next_look(seen: &Seen, decision: &Decision, interval: Duration) ->
         Decision::Wait(Wait::Inputs(_) | Wait::Approval { .. } | Wait::Uncertain(_))
         | Decision::Rest(Rest::Gone | Rest::Suspended | Rest::Draining) => interval,
         // The end of the run wakes.
-        Decision::Watch(_) | Decision::Stop(_) | Decision::Plan { .. } | Decision::Apply(_) | Decision::Settle(_) => {
-            interval
-        }
+        Decision::Watch(_)
+        | Decision::Stop(_)
+        | Decision::Plan { .. }
+        | Decision::Apply(_)
+        | Decision::Settle(_) => interval,
         Decision::AddFinalizer | Decision::Release { .. } => Duration::from_secs(5),
     }
 }
@@ -133,15 +172,30 @@ fn start<F>(
 ) where
     F: Future<Output = Ended> + Send + 'static,
 {
-    let Some(place) = observed.place.clone() else { return };
+    let Some(place) = observed.place.clone() else {
+        return;
+    };
     let poke = poker(context, &observed.workspace);
     let spec = observed.workspace.spec.clone();
     let timeout = parse_duration(&spec.timeout).unwrap_or(Duration::from_secs(3600));
     let workspace = ObjectRef::from_obj(&observed.workspace);
-    let ticket = Ticket { workspace, uid: place.uid.clone(), run, cause, inputs: inputs.clone() };
+    let ticket = Ticket {
+        workspace,
+        uid: place.uid.clone(),
+        run,
+        cause,
+        inputs: inputs.clone(),
+    };
     context.registry.start(ticket, poke, |tracked| {
         observed.going = Some(tracked.clone());
-        work(Job { context: context.clone(), place, spec, tracked, inputs, timeout })
+        work(Job {
+            context: context.clone(),
+            place,
+            spec,
+            tracked,
+            inputs,
+            timeout,
+        })
     });
 }
 
@@ -154,7 +208,10 @@ fn poker(context: &Arc<Context>, workspace: &Workspace) -> Arc<dyn Fn() + Send +
 }
 
 async fn forget_state(context: &Arc<Context>, place: &Place, workspace: &Workspace) -> Result<bool, Diags> {
-    let run = Run { stage: Stage::Plan, kind: ashlar_api::PlanKind::Destroy };
+    let run = Run {
+        stage: Stage::Plan,
+        kind: ashlar_api::PlanKind::Destroy,
+    };
     let job = Job {
         context: context.clone(),
         place: place.clone(),
@@ -168,13 +225,24 @@ async fn forget_state(context: &Arc<Context>, place: &Place, workspace: &Workspa
 }
 
 /// Written only while the object is as it was seen, so that no finalizer of others is lost.
-async fn set_finalizers(context: &Context, workspace: &Workspace, finalizers: Vec<String>) -> Result<(), ActError> {
+async fn set_finalizers(
+    context: &Context,
+    workspace: &Workspace,
+    finalizers: Vec<String>,
+) -> Result<(), ActError> {
     let api: Api<Workspace> =
         Api::namespaced(context.client.clone(), &workspace.namespace().unwrap_or_default());
     let patch = json!({
         "metadata": { "resourceVersion": workspace.resource_version(), "finalizers": finalizers },
     });
-    match api.patch(&workspace.name_any(), &PatchParams::default(), &Patch::Merge(patch)).await {
+    match api
+        .patch(
+            &workspace.name_any(),
+            &PatchParams::default(),
+            &Patch::Merge(patch),
+        )
+        .await
+    {
         Ok(_) => Ok(()),
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(()),
         Err(error) => Err(ActError::Finalizer(Box::new(error))),

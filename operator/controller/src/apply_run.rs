@@ -36,7 +36,9 @@ pub(crate) async fn run(job: Job, digest: String, inputs: Option<Box<Inputs>>) -
     };
     let ended = attempt(&job, &held, &digest, inputs).await;
     held.finish().await;
-    let Outcome::Applied { outputs, counts, .. } = ended.outcome else { return ended };
+    let Outcome::Applied { outputs, counts, .. } = ended.outcome else {
+        return ended;
+    };
     // What was left is read back, not computed: the next decision compares with just this.
     match peek(&job.context.client, &job.place.slot).await {
         Ok(recovered) => {
@@ -46,7 +48,15 @@ pub(crate) async fn run(job: Job, digest: String, inputs: Option<Box<Inputs>>) -
                 serial: i64::try_from(recovered.state.serial).unwrap_or(i64::MAX),
                 begun_plan: recovered.begun.clone(),
             };
-            job.end(Some(&recovered), Outcome::Applied { digest, basis, outputs, counts })
+            job.end(
+                Some(&recovered),
+                Outcome::Applied {
+                    digest,
+                    basis,
+                    outputs,
+                    counts,
+                },
+            )
         }
         Err(diags) => job.failed(None, INTERRUPTED, plain(&diags)),
     }
@@ -55,9 +65,20 @@ pub(crate) async fn run(job: Job, digest: String, inputs: Option<Box<Inputs>>) -
 async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs>>) -> Ended {
     let recovered = &held.recovered;
     let superseded = |why: &str| {
-        job.end(Some(recovered), Outcome::Superseded { digest: digest.to_owned(), why: why.to_owned() })
+        job.end(
+            Some(recovered),
+            Outcome::Superseded {
+                digest: digest.to_owned(),
+                why: why.to_owned(),
+            },
+        )
     };
-    let plans = PlanStore::new(&job.context.client, &job.context.key, &job.place.namespace, job.place.owner.clone());
+    let plans = PlanStore::new(
+        &job.context.client,
+        &job.context.key,
+        &job.place.namespace,
+        job.place.owner.clone(),
+    );
     let bytes = match plans.load(digest).await {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return superseded("It is no longer stored."),
@@ -76,11 +97,17 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs
     let (bundle, env, secrets) = match inputs {
         Some(inputs) => (inputs.bundle, inputs.env, inputs.secrets),
         None => {
-            let files = plan.config.iter().map(|(name, text)| (name.to_string(), text.to_string()));
+            let files = plan
+                .config
+                .iter()
+                .map(|(name, text)| (name.to_string(), text.to_string()));
             (files.collect::<BTreeMap<_, _>>(), Vec::new(), Secrets::default())
         }
     };
-    let env: Vec<(OsString, OsString)> = env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let env: Vec<(OsString, OsString)> = env
+        .into_iter()
+        .map(|(name, value)| (name.into(), value.into()))
+        .collect();
     let folder = match job.lay_out(bundle).await {
         Ok(folder) => folder,
         Err(error) => {
@@ -106,34 +133,74 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs
     conclude(job, recovered, digest, outcome, &secrets).await
 }
 
-async fn conclude(job: &Job, before: &Recovered, digest: &str, outcome: ApplyOutcome, secrets: &Secrets) -> Ended {
-    let ApplyOutcome { state, sources, diags, interrupted, counts, schemas: _ } = outcome;
-    let after = Recovered { state: state.unwrap_or_else(|| before.state.clone()), ..Recovered::default() };
+async fn conclude(
+    job: &Job,
+    before: &Recovered,
+    digest: &str,
+    outcome: ApplyOutcome,
+    secrets: &Secrets,
+) -> Ended {
+    let ApplyOutcome {
+        state,
+        sources,
+        diags,
+        interrupted,
+        counts,
+        schemas: _,
+    } = outcome;
+    let after = Recovered {
+        state: state.unwrap_or_else(|| before.state.clone()),
+        ..Recovered::default()
+    };
     if diags.has_errors() {
         return job.failed(Some(&after), APPLY_FAILED, errors(&diags, &sources, secrets));
     }
     if interrupted {
-        let message = "The run was stopped before its end. What was made is in the state; the rest is planned anew.";
-        let fault = Fault { reason: INTERRUPTED, invalid: false, interrupted: true, message: message.to_owned() };
+        let message =
+            "The run was stopped before its end. What was made is in the state; the rest is planned anew.";
+        let fault = Fault {
+            reason: INTERRUPTED,
+            invalid: false,
+            interrupted: true,
+            message: message.to_owned(),
+        };
         return job.end(Some(&after), Outcome::Failed(fault));
     }
     if let Err(diags) = write_outputs(job, &after).await {
         return job.failed(Some(&after), APPLY_FAILED, plain(&diags));
     }
-    let counts = format!("{} added, {} changed, {} destroyed", counts.created, counts.updated, counts.destroyed);
+    let counts = format!(
+        "{} added, {} changed, {} destroyed",
+        counts.created, counts.updated, counts.destroyed
+    );
     let outputs = outputs::shown(&after.state);
     // The basis is read back once the lock is released.
     let basis = Basis::default();
-    job.end(Some(&after), Outcome::Applied { digest: digest.to_owned(), basis, outputs, counts })
+    job.end(
+        Some(&after),
+        Outcome::Applied {
+            digest: digest.to_owned(),
+            basis,
+            outputs,
+            counts,
+        },
+    )
 }
 
 /// Why a plan no longer stands on what is there, if it does not.
 fn moved(job: &Job, plan: &Plan, recovered: &Recovered, digest: &str, key: &[u8]) -> Option<&'static str> {
     let (then, now) = (&plan.previous_state, &recovered.state);
-    if then.lineage != now.lineage || then.serial != now.serial || (recovered.changed && !same_content(then, now)) {
+    if then.lineage != now.lineage
+        || then.serial != now.serial
+        || (recovered.changed && !same_content(then, now))
+    {
         return Some("The state has changed since it was made.");
     }
-    let seed = digest::Seed { workspace_uid: &job.place.uid, last_begun: recovered.begun.as_deref(), key };
+    let seed = digest::Seed {
+        workspace_uid: &job.place.uid,
+        last_begun: recovered.begun.as_deref(),
+        key,
+    };
     if digest::digest(plan, seed) != digest {
         return Some("It is not what its digest says, or its approval is spent.");
     }
@@ -155,7 +222,9 @@ pub(crate) async fn settle(job: Job, addresses: Vec<String>) -> Ended {
     };
     let ended = match note(&held, &addresses).await {
         Ok(()) => {
-            held.recovered.uncertain.retain(|intent| !addresses.contains(&address_of(intent)));
+            held.recovered
+                .uncertain
+                .retain(|intent| !addresses.contains(&address_of(intent)));
             job.end(Some(&held.recovered), Outcome::Settled)
         }
         Err(diags) => job.failed(None, INTERRUPTED, plain(&diags)),
@@ -167,7 +236,11 @@ pub(crate) async fn settle(job: Job, addresses: Vec<String>) -> Ended {
 async fn note(held: &Held, addresses: &[String]) -> Result<(), Diags> {
     let recovered = &held.recovered;
     let mut records = Vec::new();
-    for intent in recovered.uncertain.iter().filter(|intent| addresses.contains(&address_of(intent))) {
+    for intent in recovered
+        .uncertain
+        .iter()
+        .filter(|intent| addresses.contains(&address_of(intent)))
+    {
         let resource = recovered.state.resources.get(&intent.address.resource);
         let known = resource.and_then(|resource| {
             let instance = resource.instances.get(&intent.address.key)?;
@@ -175,10 +248,19 @@ async fn note(held: &Held, addresses: &[String]) -> Result<(), Diags> {
                 None => instance.current.as_ref()?,
                 Some(key) => instance.deposed.get(&key)?,
             };
-            Some(outcome_object(&intent.address, intent.deposed, &resource.provider, object))
+            Some(outcome_object(
+                &intent.address,
+                intent.deposed,
+                &resource.provider,
+                object,
+            ))
         });
         let object = known.transpose()?;
-        records.push(Record::Outcome(Settlement { address: intent.address.clone(), deposed: intent.deposed, object }));
+        records.push(Record::Outcome(Settlement {
+            address: intent.address.clone(),
+            deposed: intent.deposed,
+            object,
+        }));
     }
     held.store.journal(records).await
 }

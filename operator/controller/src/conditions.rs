@@ -30,7 +30,12 @@ pub(crate) fn describe(
     generation: i64,
 ) {
     let before = status.conditions.clone();
-    let mut writer = Writer { conditions: before.clone(), before, generation, now: seen.now };
+    let mut writer = Writer {
+        conditions: before.clone(),
+        before,
+        generation,
+        now: seen.now,
+    };
     let plan = status.plan.as_ref();
     let changes = plan.map(|plan| plan.summary.text.clone()).unwrap_or_default();
     // A look at the usual time is no news, until it finds something.
@@ -46,7 +51,10 @@ pub(crate) fn describe(
             writer.clear(AWAITING);
             writer.progressing("Applying", &format!("The plan ({changes}) is being applied."));
         }
-        Decision::Stop(_) => writer.progressing("Stopping", "The run starts nothing more, and waits for what goes on."),
+        Decision::Stop(_) => writer.progressing(
+            "Stopping",
+            "The run starts nothing more, and waits for what goes on.",
+        ),
         Decision::AddFinalizer | Decision::Settle(_) | Decision::Release { .. } => {
             writer.progressing("Progressing", "The workspace is being taken care of.");
         }
@@ -71,8 +79,14 @@ struct Writer {
 
 impl Writer {
     fn set(&mut self, kind: &str, status: &str, reason: &str, message: &str) {
-        let at = self.conditions.iter().position(|condition| condition.type_ == kind);
-        let same = self.before.iter().find(|known| known.type_ == kind && known.status == status);
+        let at = self
+            .conditions
+            .iter()
+            .position(|condition| condition.type_ == kind);
+        let same = self
+            .before
+            .iter()
+            .find(|known| known.type_ == kind && known.status == status);
         let since = same.map(|known| known.last_transition_time.clone());
         let fresh = Condition {
             type_: kind.to_owned(),
@@ -126,11 +140,19 @@ impl Writer {
             Rest::Suspended => {
                 self.clear(RECONCILING);
                 if !self.conditions.iter().any(|condition| condition.type_ == READY) {
-                    self.set(READY, "Unknown", "Suspended", "Nothing is started while spec.suspend is set.");
+                    self.set(
+                        READY,
+                        "Unknown",
+                        "Suspended",
+                        "Nothing is started while spec.suspend is set.",
+                    );
                 }
             }
             Rest::InSync => {
-                let applied = status.plan.as_ref().is_some_and(|plan| plan.standing == Standing::Applied);
+                let applied = status
+                    .plan
+                    .as_ref()
+                    .is_some_and(|plan| plan.standing == Standing::Applied);
                 if applied {
                     self.settled("True", "Applied", &format!("The plan ({changes}) was applied."));
                 } else {
@@ -148,7 +170,10 @@ impl Writer {
     fn wait(&mut self, wait: &Wait, status: &WorkspaceStatus, changes: &str) {
         match wait {
             Wait::Inputs(InputFault::Missing(what)) => {
-                self.retrying("InputMissing", &format!("{what}. It is gone on with as soon as it is there."));
+                self.retrying(
+                    "InputMissing",
+                    &format!("{what}. It is gone on with as soon as it is there."),
+                );
             }
             Wait::Inputs(InputFault::Invalid(what)) => self.stalled(what),
             Wait::Failure { invalid, .. } => {
@@ -164,16 +189,24 @@ impl Writer {
                 self.retrying("LockHeld", &format!("The state is locked by {}.", lock.holder));
             }
             Wait::Approval { digest, refused } => {
-                let destroys = status.plan.as_ref().is_some_and(|plan| plan.kind == PlanKind::Destroy);
+                let destroys = status
+                    .plan
+                    .as_ref()
+                    .is_some_and(|plan| plan.kind == PlanKind::Destroy);
                 let what = if destroys { "destroys" } else { "changes" };
                 let mut message = format!(
                     "The plan {digest} {what} {changes}. To have it applied, set spec.approval.approvedPlan to its whole digest."
                 );
                 if let Some(refused) = refused {
-                    message = format!("{message} The digest given, {refused}, is not this plan's: it was refused.");
+                    message =
+                        format!("{message} The digest given, {refused}, is not this plan's: it was refused.");
                 }
                 self.settled("False", AWAITING, &message);
-                let reason = if refused.is_some() { "DigestRefused" } else { "ManualApproval" };
+                let reason = if refused.is_some() {
+                    "DigestRefused"
+                } else {
+                    "ManualApproval"
+                };
                 self.set(AWAITING, "True", reason, &message);
             }
             Wait::Uncertain(list) => {
@@ -195,17 +228,33 @@ impl Writer {
             (_, Some(failure)) => self.set(PLANNED, "False", &failure.reason, &failure.message),
             (Some(plan), None) => match plan.standing {
                 Standing::Pending => {
-                    self.set(PLANNED, "True", "ChangesPending", &format!("The plan is {}.", plan.summary.text));
+                    self.set(
+                        PLANNED,
+                        "True",
+                        "ChangesPending",
+                        &format!("The plan is {}.", plan.summary.text),
+                    );
                 }
-                Standing::Empty => self.set(PLANNED, "True", "NoChanges", "The objects are as the module says."),
+                Standing::Empty => self.set(
+                    PLANNED,
+                    "True",
+                    "NoChanges",
+                    "The objects are as the module says.",
+                ),
                 Standing::Applied => {
                     self.set(PLANNED, "True", "NoChanges", "The newest plan was applied.");
                 }
             },
             (None, None) => self.clear(PLANNED),
         }
-        let pending = status.plan.as_ref().is_some_and(|plan| plan.standing == Standing::Pending);
-        let broken = self.conditions.iter().any(|known| known.type_ == APPLIED && known.status == "False");
+        let pending = status
+            .plan
+            .as_ref()
+            .is_some_and(|plan| plan.standing == Standing::Pending);
+        let broken = self
+            .conditions
+            .iter()
+            .any(|known| known.type_ == APPLIED && known.status == "False");
         match failed(&["ApplyFailed", "Interrupted"]) {
             Some(failure) => self.set(APPLIED, "False", &failure.reason, &failure.message),
             None if matches!(decision, Decision::Apply(_) | Decision::Watch(Stage::Apply)) => {}
@@ -227,18 +276,31 @@ pub(crate) fn seconds(time: Timestamp) -> Time {
 fn approval(status: &WorkspaceStatus, seen: &Seen, decision: &Decision) -> Option<ApprovalStatus> {
     let state = |state| Some(ApprovalStatus { state, refused: None });
     match decision {
-        Decision::Wait(Wait::Approval { refused: Some(refused), .. }) => {
-            Some(ApprovalStatus { state: ApprovalState::Refused, refused: Some(refused.clone()) })
-        }
+        Decision::Wait(Wait::Approval {
+            refused: Some(refused),
+            ..
+        }) => Some(ApprovalStatus {
+            state: ApprovalState::Refused,
+            refused: Some(refused.clone()),
+        }),
         Decision::Wait(Wait::Approval { refused: None, .. }) => state(ApprovalState::Pending),
-        Decision::Apply(_) | Decision::Watch(Stage::Apply) | Decision::Stop(Stage::Apply) => match seen.gate {
-            Gate::Manual(_) => state(ApprovalState::Approved),
-            Gate::Auto => state(ApprovalState::NotRequired),
-        },
+        Decision::Apply(_) | Decision::Watch(Stage::Apply) | Decision::Stop(Stage::Apply) => {
+            match seen.gate {
+                Gate::Manual(_) => state(ApprovalState::Approved),
+                Gate::Auto => state(ApprovalState::NotRequired),
+            }
+        }
         Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => state(ApprovalState::NotRequired),
         Decision::Plan { cause, .. } if *cause != Cause::Interval && *cause != Cause::NeverPlanned => {
-            let pending = status.plan.as_ref().is_some_and(|plan| plan.standing == Standing::Pending);
-            if pending { state(ApprovalState::Superseded) } else { status.approval.clone() }
+            let pending = status
+                .plan
+                .as_ref()
+                .is_some_and(|plan| plan.standing == Standing::Pending);
+            if pending {
+                state(ApprovalState::Superseded)
+            } else {
+                status.approval.clone()
+            }
         }
         Decision::Plan { .. }
         | Decision::Watch(Stage::Plan)

@@ -19,7 +19,12 @@ use kube::{
 };
 use tokio::sync::Semaphore;
 
-use crate::{decide::LockSeen, index::Index, message::cut, registry::{Registry, Sight}};
+use crate::{
+    decide::LockSeen,
+    index::Index,
+    message::cut,
+    registry::{Registry, Sight},
+};
 
 /// Shared by all passes and runs.
 pub(crate) struct Context {
@@ -46,7 +51,11 @@ pub(crate) struct Context {
 impl Context {
     /// The lock that someone else was found to hold.
     pub(crate) fn lock_of(&self, uid: &str) -> Option<(LockSeen, LockStatus)> {
-        self.locks.lock().unwrap_or_else(PoisonError::into_inner).get(uid).cloned()
+        self.locks
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .get(uid)
+            .cloned()
     }
 
     pub(crate) fn note_lock(&self, uid: &str, lock: Option<(LockSeen, LockStatus)>) {

@@ -133,7 +133,11 @@ pub(crate) enum Decision {
     /// Note that a person has looked after these uncertain changes.
     Settle(Vec<String>),
     /// Plan, from the inputs or from those of the plan applied last.
-    Plan { kind: PlanKind, cause: Cause, from: Ground },
+    Plan {
+        kind: PlanKind,
+        cause: Cause,
+        from: Ground,
+    },
     /// Apply the plan with this digest.
     Apply(String),
 }
@@ -188,7 +192,10 @@ pub(crate) enum Ground {
 impl Decision {
     /// Is it done by a run?
     pub(crate) fn starts_run(&self) -> bool {
-        matches!(self, Decision::Plan { .. } | Decision::Apply(_) | Decision::Settle(_))
+        matches!(
+            self,
+            Decision::Plan { .. } | Decision::Apply(_) | Decision::Settle(_)
+        )
     }
 }
 
@@ -197,7 +204,11 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     if let Some(run) = seen.run {
         // For an object that goes, nothing more should come into being.
         let unwanted = seen.deleting && run.kind == PlanKind::Apply;
-        return if unwanted || seen.draining { Decision::Stop(run.stage) } else { Decision::Watch(run.stage) };
+        return if unwanted || seen.draining {
+            Decision::Stop(run.stage)
+        } else {
+            Decision::Watch(run.stage)
+        };
     }
     if seen.deleting && !seen.finalizer {
         return Decision::Rest(Rest::Gone);
@@ -219,8 +230,13 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     if !seen.finalizer {
         return Decision::AddFinalizer;
     }
-    let settled: Vec<String> =
-        seen.state.uncertain.iter().filter(|address| seen.settled.contains(address)).cloned().collect();
+    let settled: Vec<String> = seen
+        .state
+        .uncertain
+        .iter()
+        .filter(|address| seen.settled.contains(address))
+        .cloned()
+        .collect();
     if !settled.is_empty() {
         return locked(seen, Decision::Settle(settled));
     }
@@ -230,12 +246,20 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         (Err(_), Some(digest)) if seen.deleting => (recorded(digest), Ground::LastApplied),
         (Err(fault), _) => return Decision::Wait(Wait::Inputs(fault.clone())),
     };
-    let kind = if seen.deleting || seen.mode == Mode::Destroy { PlanKind::Destroy } else { PlanKind::Apply };
+    let kind = if seen.deleting || seen.mode == Mode::Destroy {
+        PlanKind::Destroy
+    } else {
+        PlanKind::Apply
+    };
     let cause = stale(seen, kind, &inputs);
-    if let Some(failure) = seen.failure.as_ref().filter(|failure| failure.inputs == inputs) {
-        if failure.until > seen.now && !seen.requested {
-            return Decision::Wait(Wait::Failure { invalid: failure.invalid, until: failure.until });
-        }
+    if let Some(failure) = seen.failure.as_ref().filter(|failure| failure.inputs == inputs)
+        && failure.until > seen.now
+        && !seen.requested
+    {
+        return Decision::Wait(Wait::Failure {
+            invalid: failure.invalid,
+            until: failure.until,
+        });
     }
     let cause = cause.or_else(|| seen.requested.then_some(Cause::Requested));
     let plan = match (&seen.plan, cause) {
@@ -248,7 +272,14 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     let due = seen.due.is_some_and(|due| due <= seen.now);
     let again = |rest: Rest| {
         if due {
-            locked(seen, Decision::Plan { kind, cause: Cause::Interval, from })
+            locked(
+                seen,
+                Decision::Plan {
+                    kind,
+                    cause: Cause::Interval,
+                    from,
+                },
+            )
         } else {
             Decision::Rest(rest)
         }
@@ -269,7 +300,9 @@ pub(crate) fn recorded(digest: &str) -> String {
 
 /// Why the newest plan, if any, no longer stands.
 fn stale(seen: &Seen, kind: PlanKind, inputs: &str) -> Option<Cause> {
-    let Some(plan) = &seen.plan else { return Some(Cause::NeverPlanned) };
+    let Some(plan) = &seen.plan else {
+        return Some(Cause::NeverPlanned);
+    };
     let state = &seen.state;
     if plan.kind != kind {
         Some(Cause::ModeChanged)
@@ -290,10 +323,13 @@ fn gate(seen: &Seen, plan: &PlanSeen) -> Decision {
             Decision::Wait(Wait::Uncertain(seen.state.uncertain.clone()))
         }
         Gate::Auto => locked(seen, Decision::Apply(plan.digest.clone())),
-        Gate::Manual(Some(given)) if *given == plan.digest => locked(seen, Decision::Apply(plan.digest.clone())),
-        Gate::Manual(given) => {
-            Decision::Wait(Wait::Approval { digest: plan.digest.clone(), refused: given.clone() })
+        Gate::Manual(Some(given)) if *given == plan.digest => {
+            locked(seen, Decision::Apply(plan.digest.clone()))
         }
+        Gate::Manual(given) => Decision::Wait(Wait::Approval {
+            digest: plan.digest.clone(),
+            refused: given.clone(),
+        }),
     }
 }
 

@@ -20,13 +20,27 @@ pub(crate) struct Ended {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
     /// There is a plan. Outputs are told if it changes nothing.
-    Planned { plan: Box<PlanStatus>, outputs: Option<Vec<OutputStatus>> },
+    Planned {
+        plan: Box<PlanStatus>,
+        outputs: Option<Vec<OutputStatus>>,
+    },
     /// The plan with this digest was applied; a plan made now would stand on this.
-    Applied { digest: String, basis: Basis, outputs: Vec<OutputStatus>, counts: String },
+    Applied {
+        digest: String,
+        basis: Basis,
+        outputs: Vec<OutputStatus>,
+        counts: String,
+    },
     /// It did not come to its end.
     Failed(Fault),
     /// Someone else holds the lock.
-    Busy { holder: String, replica: bool, id: String, operation: String, since: String },
+    Busy {
+        holder: String,
+        replica: bool,
+        id: String,
+        operation: String,
+        since: String,
+    },
     /// The plan with this digest no longer stands.
     Superseded { digest: String, why: String },
     /// Another replica was faster; what it wrote counts.
@@ -54,8 +68,20 @@ pub(crate) const LOCK_FAILED: &str = "LockFailed";
 impl Ended {
     /// Of a run that broke off by a fault of ours.
     pub(crate) fn broken(run: Run, inputs: String) -> Self {
-        let message = "The run broke off by a fault of Ashlar; see the operator's log. It is tried again.".to_owned();
-        let fault = Fault { reason: INTERRUPTED, invalid: false, interrupted: false, message };
-        Self { run, inputs, state: None, uncertain: None, outcome: Outcome::Failed(fault) }
+        let message =
+            "The run broke off by a fault of Ashlar; see the operator's log. It is tried again.".to_owned();
+        let fault = Fault {
+            reason: INTERRUPTED,
+            invalid: false,
+            interrupted: false,
+            message,
+        };
+        Self {
+            run,
+            inputs,
+            state: None,
+            uncertain: None,
+            outcome: Outcome::Failed(fault),
+        }
     }
 }

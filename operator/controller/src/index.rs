@@ -60,7 +60,9 @@ impl Index {
     pub(crate) fn readers(&self, namespace: &str, reference: Reference) -> Vec<String> {
         let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let found = tables.readers.get(&(namespace.to_owned(), reference));
-        found.map(|names| names.iter().cloned().collect()).unwrap_or_default()
+        found
+            .map(|names| names.iter().cloned().collect())
+            .unwrap_or_default()
     }
 }
 
@@ -70,7 +72,10 @@ mod tests {
 
     #[test]
     fn only_readers_of_the_same_namespace_are_woken() {
-        let secret = |name: &str| Reference { kind: InputKind::Secret, name: name.to_owned() };
+        let secret = |name: &str| Reference {
+            kind: InputKind::Secret,
+            name: name.to_owned(),
+        };
         let index = Index::default();
         index.set("one", "a", [secret("x"), secret("y")].into());
         index.set("one", "b", [secret("x")].into());
@@ -79,7 +84,10 @@ mod tests {
         index.set("one", "a", [secret("y")].into());
         assert_eq!(index.readers("one", secret("x")), ["b"]);
         assert_eq!(index.readers("one", secret("y")), ["a"]);
-        let map = Reference { kind: InputKind::ConfigMap, name: "x".to_owned() };
+        let map = Reference {
+            kind: InputKind::ConfigMap,
+            name: "x".to_owned(),
+        };
         assert!(index.readers("one", map).is_empty());
         index.set("one", "b", BTreeSet::new());
         assert!(index.readers("one", secret("x")).is_empty());

@@ -13,7 +13,12 @@ use ashlar_store::kube::WorkspaceKeys;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
 
-use crate::{decide::InputFault, index::Reference, message::Secrets, values::{Form, Given}};
+use crate::{
+    decide::InputFault,
+    index::Reference,
+    message::Secrets,
+    values::{Form, Given},
+};
 
 /// Inputs as they were found.
 pub(crate) struct Inputs {
@@ -33,7 +38,9 @@ impl Inputs {
     pub(crate) fn module_files(&self) -> Vec<(Arc<str>, Arc<str>)> {
         let root = |name: &str| !name.contains('/') && (name.ends_with(".tf") || name.ends_with(".tf.json"));
         let files = self.bundle.iter().filter(|(name, _)| root(name));
-        files.map(|(name, text)| (name.as_str().into(), text.as_str().into())).collect()
+        files
+            .map(|(name, text)| (name.as_str().into(), text.as_str().into()))
+            .collect()
     }
 }
 
@@ -45,14 +52,21 @@ pub(crate) enum GatherError {
     Fault(InputFault),
     /// The API server did not give them.
     #[error("cannot read {what}")]
-    Api { what: String, #[source] source: Box<kube::Error> },
+    Api {
+        what: String,
+        #[source]
+        source: Box<kube::Error>,
+    },
 }
 
 /// All objects that a workspace refers to, whether they exist or not.
 pub(crate) fn references(spec: &WorkspaceSpec) -> BTreeSet<Reference> {
     let mut found = BTreeSet::new();
     let mut add = |kind: InputKind, name: &str| {
-        found.insert(Reference { kind, name: name.to_owned() });
+        found.insert(Reference {
+            kind,
+            name: name.to_owned(),
+        });
     };
     if let Some(map) = &spec.source.config_map_ref {
         add(InputKind::ConfigMap, &map.name);
@@ -60,8 +74,15 @@ pub(crate) fn references(spec: &WorkspaceSpec) -> BTreeSet<Reference> {
     for from in &spec.variables_from {
         add(from.kind, &from.name);
     }
-    let sources = spec.variables.iter().filter_map(|variable| variable.value_from.as_ref());
-    for source in sources.chain(spec.env.iter().filter_map(|variable| variable.value_from.as_ref())) {
+    let sources = spec
+        .variables
+        .iter()
+        .filter_map(|variable| variable.value_from.as_ref());
+    for source in sources.chain(
+        spec.env
+            .iter()
+            .filter_map(|variable| variable.value_from.as_ref()),
+    ) {
         if let Some((kind, key)) = target(source) {
             add(kind, &key.name);
         }
@@ -71,7 +92,12 @@ pub(crate) fn references(spec: &WorkspaceSpec) -> BTreeSet<Reference> {
 
 fn target(source: &ValueSource) -> Option<(InputKind, &KeyRef)> {
     let secret = source.secret_key_ref.as_ref().map(|key| (InputKind::Secret, key));
-    secret.or_else(|| source.config_map_key_ref.as_ref().map(|key| (InputKind::ConfigMap, key)))
+    secret.or_else(|| {
+        source
+            .config_map_key_ref
+            .as_ref()
+            .map(|key| (InputKind::ConfigMap, key))
+    })
 }
 
 type Data = BTreeMap<String, Vec<u8>>;
@@ -95,17 +121,31 @@ pub(crate) async fn gather(
 async fn read(client: &Client, namespace: &str, reference: &Reference) -> Result<Option<Data>, GatherError> {
     let name = &reference.name;
     let found = match reference.kind {
-        InputKind::Secret => Api::<Secret>::namespaced(client.clone(), namespace).get_opt(name).await.map(|secret| {
-            let data = secret.map(|secret| secret.data.unwrap_or_default());
-            data.map(|data| data.into_iter().map(|(key, value)| (key, value.0)).collect())
-        }),
-        InputKind::ConfigMap => Api::<ConfigMap>::namespaced(client.clone(), namespace).get_opt(name).await.map(|map| {
-            map.map(|map| {
-                let texts = map.data.unwrap_or_default().into_iter().map(|(key, text)| (key, text.into_bytes()));
-                let bytes = map.binary_data.unwrap_or_default().into_iter().map(|(key, bytes)| (key, bytes.0));
-                texts.chain(bytes).collect()
-            })
-        }),
+        InputKind::Secret => Api::<Secret>::namespaced(client.clone(), namespace)
+            .get_opt(name)
+            .await
+            .map(|secret| {
+                let data = secret.map(|secret| secret.data.unwrap_or_default());
+                data.map(|data| data.into_iter().map(|(key, value)| (key, value.0)).collect())
+            }),
+        InputKind::ConfigMap => Api::<ConfigMap>::namespaced(client.clone(), namespace)
+            .get_opt(name)
+            .await
+            .map(|map| {
+                map.map(|map| {
+                    let texts = map
+                        .data
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|(key, text)| (key, text.into_bytes()));
+                    let bytes = map
+                        .binary_data
+                        .unwrap_or_default()
+                        .into_iter()
+                        .map(|(key, bytes)| (key, bytes.0));
+                    texts.chain(bytes).collect()
+                })
+            }),
     };
     found.map_err(|error| GatherError::Api {
         what: format!("{} {namespace}/{name}", reference.kind.as_str()),
@@ -128,11 +168,19 @@ fn assemble(
         let mut texts: Vec<(&str, String)> = Vec::new();
         match &from.key {
             Some(key) => {
-                let key_ref = KeyRef { name: from.name.clone(), key: key.clone(), optional: from.optional };
+                let key_ref = KeyRef {
+                    name: from.name.clone(),
+                    key: key.clone(),
+                    optional: from.optional,
+                };
                 texts.extend(found.text(from.kind, &key_ref)?.map(|text| (key.as_str(), text)));
             }
             None => {
-                for (key, bytes) in found.object(from.kind, &from.name, from.optional)?.into_iter().flatten() {
+                for (key, bytes) in found
+                    .object(from.kind, &from.name, from.optional)?
+                    .into_iter()
+                    .flatten()
+                {
                     texts.push((key, text_of(from.kind, &from.name, key, bytes)?));
                 }
             }
@@ -149,7 +197,16 @@ fn assemble(
             };
             let origin = Origin::Shared;
             let place = format!("{} {}", from.kind.as_str(), from.name);
-            values.insert(name, Given { form, sensitive, origin, place, rank: at });
+            values.insert(
+                name,
+                Given {
+                    form,
+                    sensitive,
+                    origin,
+                    place,
+                    rank: at,
+                },
+            );
         }
     }
     for variable in &spec.variables {
@@ -159,8 +216,12 @@ fn assemble(
             (Some(json), _, _) => Form::Json(json.to_string()),
             (None, Some(hcl), _) => Form::Expression(hcl.clone()),
             (None, None, Some(source)) => {
-                let Some((kind, key)) = target(source) else { continue };
-                let Some(text) = found.text(kind, key)? else { continue };
+                let Some((kind, key)) = target(source) else {
+                    continue;
+                };
+                let Some(text) = found.text(kind, key)? else {
+                    continue;
+                };
                 sensitive |= kind == InputKind::Secret;
                 place = format!("{} {}, key {}", kind.as_str(), key.name, key.key);
                 Form::Text(text)
@@ -170,7 +231,13 @@ fn assemble(
         if sensitive {
             secrets.add(form.text());
         }
-        let given = Given { form, sensitive, origin: Origin::Direct, place, rank: usize::MAX };
+        let given = Given {
+            form,
+            sensitive,
+            origin: Origin::Direct,
+            place,
+            rank: usize::MAX,
+        };
         values.insert(variable.name.clone(), given);
     }
     let mut env = Vec::new();
@@ -193,37 +260,64 @@ fn assemble(
         Some(ObservedInput {
             kind: reference.kind.as_str().to_owned(),
             name: reference.name.clone(),
-            hash: keys.keyed_hash(&canonical(data.as_ref()?.iter().map(|(key, value)| (key.as_bytes(), value.as_slice())))),
+            hash: keys.keyed_hash(&canonical(
+                data.as_ref()?
+                    .iter()
+                    .map(|(key, value)| (key.as_bytes(), value.as_slice())),
+            )),
         })
     });
     let observed = observed.take(100).collect();
-    Ok(Inputs { bundle, values, env, secrets, digest, observed })
+    Ok(Inputs {
+        bundle,
+        values,
+        env,
+        secrets,
+        digest,
+        observed,
+    })
 }
 
 fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<BTreeMap<String, String>, InputFault> {
     let mut bundle = BTreeMap::new();
     if let Some(inline) = &spec.source.inline {
-        bundle.extend(inline.files.iter().map(|(name, text)| (name.clone(), text.0.clone())));
+        bundle.extend(
+            inline
+                .files
+                .iter()
+                .map(|(name, text)| (name.clone(), text.0.clone())),
+        );
     }
     if let Some(map) = &spec.source.config_map_ref {
-        for (key, bytes) in found.object(InputKind::ConfigMap, &map.name, false)?.into_iter().flatten() {
+        for (key, bytes) in found
+            .object(InputKind::ConfigMap, &map.name, false)?
+            .into_iter()
+            .flatten()
+        {
             bundle.insert(key.clone(), text_of(InputKind::ConfigMap, &map.name, key, bytes)?);
         }
     }
-    if !bundle.keys().any(|name| !name.contains('/') && (name.ends_with(".tf") || name.ends_with(".tf.json"))) {
+    if !bundle
+        .keys()
+        .any(|name| !name.contains('/') && (name.ends_with(".tf") || name.ends_with(".tf.json")))
+    {
         return Err(InputFault::Invalid(
             "The source holds no configuration: no file beside the root ends in .tf or .tf.json.".to_owned(),
         ));
     }
     if let Some(name) = bundle.keys().find(|name| !is_inside(name)) {
-        return Err(InputFault::Invalid(format!("The source holds a file {name:?}, whose name leads out of it.")));
+        return Err(InputFault::Invalid(format!(
+            "The source holds a file {name:?}, whose name leads out of it."
+        )));
     }
     Ok(bundle)
 }
 
 /// Is it a path that stays below where it begins?
 fn is_inside(path: &str) -> bool {
-    path.split('/').all(|part| !part.is_empty() && part != "." && part != "..") && !path.contains('\0')
+    path.split('/')
+        .all(|part| !part.is_empty() && part != "." && part != "..")
+        && !path.contains('\0')
 }
 
 struct Found<'a> {
@@ -232,27 +326,44 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn object(&self, kind: InputKind, name: &str, optional: bool) -> Result<Option<&'a Data>, InputFault> {
-        let reference = Reference { kind, name: name.to_owned() };
+        let reference = Reference {
+            kind,
+            name: name.to_owned(),
+        };
         match self.objects.get(&reference).and_then(Option::as_ref) {
             Some(data) => Ok(Some(data)),
             None if optional => Ok(None),
-            None => Err(InputFault::Missing(format!("{} {name} does not exist in this namespace", kind.as_str()))),
+            None => Err(InputFault::Missing(format!(
+                "{} {name} does not exist in this namespace",
+                kind.as_str()
+            ))),
         }
     }
 
     fn text(&self, kind: InputKind, key: &KeyRef) -> Result<Option<String>, InputFault> {
-        let Some(data) = self.object(kind, &key.name, key.optional)? else { return Ok(None) };
+        let Some(data) = self.object(kind, &key.name, key.optional)? else {
+            return Ok(None);
+        };
         match data.get(&key.key) {
             Some(bytes) => text_of(kind, &key.name, &key.key, bytes).map(Some),
             None if key.optional => Ok(None),
-            None => Err(InputFault::Missing(format!("{} {} has no key {:?}", kind.as_str(), key.name, key.key))),
+            None => Err(InputFault::Missing(format!(
+                "{} {} has no key {:?}",
+                kind.as_str(),
+                key.name,
+                key.key
+            ))),
         }
     }
 }
 
 fn text_of(kind: InputKind, name: &str, key: &str, bytes: &[u8]) -> Result<String, InputFault> {
-    String::from_utf8(bytes.to_vec())
-        .map_err(|_| InputFault::Invalid(format!("{} {name} holds no UTF-8 text under {key:?}.", kind.as_str())))
+    String::from_utf8(bytes.to_vec()).map_err(|_| {
+        InputFault::Invalid(format!(
+            "{} {name} holds no UTF-8 text under {key:?}.",
+            kind.as_str()
+        ))
+    })
 }
 
 /// All that makes a difference to a plan. Not the gate, nor times, nor where outputs go.
@@ -268,7 +379,11 @@ fn digest(
     parts.push((b"workspace", spec.terraform_workspace.as_bytes()));
     parts.push((b"plan", settings.as_bytes()));
     parts.push((b"files", b""));
-    parts.extend(bundle.iter().map(|(name, text)| (name.as_bytes(), text.as_bytes())));
+    parts.extend(
+        bundle
+            .iter()
+            .map(|(name, text)| (name.as_bytes(), text.as_bytes())),
+    );
     parts.push((b"values", b""));
     for (name, given) in values {
         parts.push((name.as_bytes(), given.form.kind().as_bytes()));
@@ -276,7 +391,10 @@ fn digest(
         parts.push((sensitive, given.form.text().as_bytes()));
     }
     parts.push((b"env", b""));
-    parts.extend(env.iter().map(|(name, value)| (name.as_bytes(), value.as_bytes())));
+    parts.extend(
+        env.iter()
+            .map(|(name, value)| (name.as_bytes(), value.as_bytes())),
+    );
     keys.keyed_hash(&canonical(parts.into_iter()))
 }
 
@@ -299,13 +417,22 @@ mod tests {
 
     fn spec(extra: serde_json::Value) -> WorkspaceSpec {
         let mut json = json!({"source": {"inline": {"files": {"main.tf": "", "t/x.tpl": "x"}}}});
-        json.as_object_mut().unwrap().extend(extra.as_object().unwrap().clone());
+        json.as_object_mut()
+            .unwrap()
+            .extend(extra.as_object().unwrap().clone());
         serde_json::from_value(json).unwrap()
     }
 
     fn objects(secret: Option<&str>) -> BTreeMap<Reference, Option<Data>> {
-        let reference = Reference { kind: InputKind::Secret, name: "s".to_owned() };
-        [(reference, secret.map(|text| BTreeMap::from([("k".to_owned(), text.into())])))].into()
+        let reference = Reference {
+            kind: InputKind::Secret,
+            name: "s".to_owned(),
+        };
+        [(
+            reference,
+            secret.map(|text| BTreeMap::from([("k".to_owned(), text.into())])),
+        )]
+        .into()
     }
 
     fn assembled(extra: serde_json::Value, secret: Option<&str>) -> Result<Inputs, InputFault> {
@@ -322,8 +449,14 @@ mod tests {
         let one = assembled(from_secret(), Some("hunter22")).unwrap();
         assert!(one.values["v"].sensitive);
         assert_eq!(one.secrets.redact("is hunter22"), "is (sensitive value)");
-        assert_eq!(one.digest, assembled(from_secret(), Some("hunter22")).unwrap().digest);
-        assert_ne!(one.digest, assembled(from_secret(), Some("hunter23")).unwrap().digest);
+        assert_eq!(
+            one.digest,
+            assembled(from_secret(), Some("hunter22")).unwrap().digest
+        );
+        assert_ne!(
+            one.digest,
+            assembled(from_secret(), Some("hunter23")).unwrap().digest
+        );
         assert_eq!(one.module_files().len(), 1);
     }
 
@@ -334,7 +467,8 @@ mod tests {
             missing(assembled(from_secret(), None)),
             InputFault::Missing("Secret s does not exist in this namespace".to_owned())
         );
-        let key = json!({"env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "s", "key": "other"}}}]});
+        let key =
+            json!({"env": [{"name": "E", "valueFrom": {"secretKeyRef": {"name": "s", "key": "other"}}}]});
         assert_eq!(
             missing(assembled(key, Some("x"))),
             InputFault::Missing("Secret s has no key \"other\"".to_owned())
@@ -348,7 +482,10 @@ mod tests {
         let plain = assembled(json!({}), None).unwrap().digest;
         let other = json!({"interval": "1h", "suspend": true, "approval": {"policy": "Auto"}});
         assert_eq!(plain, assembled(other, None).unwrap().digest);
-        for change in [json!({"plan": {"refresh": false}}), json!({"env": [{"name": "A", "value": "b"}]})] {
+        for change in [
+            json!({"plan": {"refresh": false}}),
+            json!({"env": [{"name": "A", "value": "b"}]}),
+        ] {
             assert_ne!(plain, assembled(change, None).unwrap().digest);
         }
     }

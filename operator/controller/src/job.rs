@@ -57,11 +57,21 @@ impl Job {
             Some(Err(_)) | None => return Err(self.interrupted("It was stopped before it began.")),
         };
         let who = format!("ashlar@{}", self.context.presence.id());
-        let info = LockInfo::new(operation, &who, &format!("Workspace {}/{}", self.place.namespace, self.place.name));
+        let info = LockInfo::new(
+            operation,
+            &who,
+            &format!("Workspace {}/{}", self.place.namespace, self.place.name),
+        );
         let id = info.id.clone();
         let context = &self.context;
-        let asked =
-            acquire(&context.client, &self.place.slot, &context.presence, info, self.tracked.stop.clone()).await;
+        let asked = acquire(
+            &context.client,
+            &self.place.slot,
+            &context.presence,
+            info,
+            self.tracked.stop.clone(),
+        )
+        .await;
         let lock = match asked {
             Ok(Asked::Held(lock)) => lock,
             Ok(Asked::Busy(holder)) => return Err(self.end(None, busy(holder))),
@@ -70,7 +80,12 @@ impl Job {
         match KubeStore::open(&context.client, &lock, Some(&self.place.owner)).await {
             Ok((store, recovered)) => {
                 self.tracked.begin(&id, recovered.state.objects().count());
-                Ok(Held { lock, store, recovered, _permit: permit })
+                Ok(Held {
+                    lock,
+                    store,
+                    recovered,
+                    _permit: permit,
+                })
             }
             Err(diags) => {
                 release(lock).await;
@@ -91,18 +106,39 @@ impl Job {
         }
     }
 
-    pub(crate) fn failed(&self, recovered: Option<&Recovered>, reason: &'static str, message: String) -> Ended {
-        self.end(recovered, Outcome::Failed(Fault { reason, invalid: false, interrupted: false, message }))
+    pub(crate) fn failed(
+        &self,
+        recovered: Option<&Recovered>,
+        reason: &'static str,
+        message: String,
+    ) -> Ended {
+        self.end(
+            recovered,
+            Outcome::Failed(Fault {
+                reason,
+                invalid: false,
+                interrupted: false,
+                message,
+            }),
+        )
     }
 
     pub(crate) fn interrupted(&self, message: &str) -> Ended {
-        let fault =
-            Fault { reason: INTERRUPTED, invalid: false, interrupted: true, message: message.to_owned() };
+        let fault = Fault {
+            reason: INTERRUPTED,
+            invalid: false,
+            interrupted: true,
+            message: message.to_owned(),
+        };
         self.end(None, Outcome::Failed(fault))
     }
 
     fn lock_failed(&self, diags: &Diags) -> Ended {
-        self.failed(None, LOCK_FAILED, errors(diags, &Default::default(), &Secrets::default()))
+        self.failed(
+            None,
+            LOCK_FAILED,
+            errors(diags, &Default::default(), &Secrets::default()),
+        )
     }
 
     /// The folder of this run, with the module's files in it.
@@ -124,7 +160,8 @@ impl Job {
             }
             Ok(Folder(folder))
         });
-        made.await.unwrap_or_else(|error| Err(std::io::Error::other(error)))
+        made.await
+            .unwrap_or_else(|error| Err(std::io::Error::other(error)))
     }
 }
 
@@ -156,7 +193,10 @@ impl Held {
     /// Ends the run in order. What could not be tidied up is left for the next run.
     pub(crate) async fn finish(self) {
         if let Err(diags) = self.store.close().await {
-            tracing::warn!(error = errors(&diags, &Default::default(), &Secrets::default()), "the journal was left as it is");
+            tracing::warn!(
+                error = errors(&diags, &Default::default(), &Secrets::default()),
+                "the journal was left as it is"
+            );
         }
         release(self.lock).await;
     }
@@ -164,7 +204,10 @@ impl Held {
 
 pub(crate) async fn release(lock: Lock) {
     if let Err(diags) = lock.release().await {
-        tracing::warn!(error = errors(&diags, &Default::default(), &Secrets::default()), "a lock was left to run out");
+        tracing::warn!(
+            error = errors(&diags, &Default::default(), &Secrets::default()),
+            "a lock was left to run out"
+        );
     }
 }
 

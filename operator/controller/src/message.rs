@@ -24,7 +24,11 @@ impl Secrets {
 
     pub(crate) fn redact(&self, text: &str) -> String {
         self.0.iter().fold(text.to_owned(), |text, secret| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), "(sensitive value)") } else { text }
+            if text.contains(secret.as_str()) {
+                text.replace(secret.as_str(), "(sensitive value)")
+            } else {
+                text
+            }
         })
     }
 }
@@ -71,7 +75,10 @@ pub(crate) fn warnings(diags: &Diags, sources: &Sources, secrets: &Secrets) -> V
 /// A fault of the language has a place in the source and is about no object; what a provider says of an object is told
 /// with its address. A provider's own configuration is the one case where this takes a passing fault for a lasting one.
 pub(crate) fn is_invalid(diags: &Diags) -> bool {
-    diags.iter().filter(|diag| diag.is_error()).all(|diag| diag.subject.is_some() && diag.address.is_none())
+    diags
+        .iter()
+        .filter(|diag| diag.is_error())
+        .all(|diag| diag.subject.is_some() && diag.address.is_none())
 }
 
 /// One diagnostic in a line or two. The source line is left out: it may hold what nobody should read in a status.
@@ -79,8 +86,16 @@ fn tell(diag: &Diag, sources: &Sources) -> String {
     let place = diag.subject.and_then(|span| sources.place(span));
     let place = place.map(|place| format!("{} line {}", place.file, place.start.line));
     let about: Vec<String> = diag.address.iter().cloned().chain(place).collect();
-    let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(", ")) };
-    let detail = if diag.detail.is_empty() { String::new() } else { format!(": {}", diag.detail.trim_end()) };
+    let about = if about.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", about.join(", "))
+    };
+    let detail = if diag.detail.is_empty() {
+        String::new()
+    } else {
+        format!(": {}", diag.detail.trim_end())
+    };
     format!("{}{about}{detail}", diag.summary)
 }
 
@@ -116,7 +131,10 @@ mod tests {
         let mut secrets = Secrets::default();
         secrets.add("hunter22\n");
         secrets.add("a");
-        assert_eq!(errors(&diags, &sources, &secrets), "Bad thing (main.tf line 1): It says (sensitive value).");
+        assert_eq!(
+            errors(&diags, &sources, &secrets),
+            "Bad thing (main.tf line 1): It says (sensitive value)."
+        );
         for _ in 0..100 {
             diags.push(Diag::error("Bad thing", "é".repeat(50)));
         }
@@ -134,6 +152,8 @@ mod tests {
         let provider = Diag::error("Timeout", "x").at(span).about("a.b");
         let both: Diags = [language, provider].into_iter().collect();
         assert!(!is_invalid(&both));
-        assert!(!is_invalid(&Diag::error("Error acquiring the state lock", "x").into()));
+        assert!(!is_invalid(
+            &Diag::error("Error acquiring the state lock", "x").into()
+        ));
     }
 }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use ashlar_api::{
-    ApprovalPolicy, FLUX_REQUESTED_AT, FINALIZER, REQUESTED_AT, SETTLED, StateStatus, UncertainChange, Workspace,
-    WorkspaceStatus, parse_duration,
+    ApprovalPolicy, FINALIZER, FLUX_REQUESTED_AT, REQUESTED_AT, SETTLED, StateStatus, UncertainChange,
+    Workspace, WorkspaceStatus, parse_duration,
 };
 use ashlar_runner::TERRAFORM_VERSION;
 use ashlar_store::{
@@ -84,7 +84,12 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
         note_lock(context, &uid, ended, now);
     }
     context.index.set(&namespace, &name, references(spec));
-    let slot = Slot::new(&namespace, &spec.terraform_workspace, &suffix(&workspace), Default::default());
+    let slot = Slot::new(
+        &namespace,
+        &spec.terraform_workspace,
+        &suffix(&workspace),
+        Default::default(),
+    );
     let place = slot.as_ref().ok().map(|slot| Place {
         namespace: namespace.clone(),
         name: name.clone(),
@@ -92,7 +97,10 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
         owner: workspace.owner_ref(&()).unwrap_or_default(),
         slot: slot.clone(),
     });
-    let finalizer = workspace.finalizers().iter().any(|finalizer| finalizer == FINALIZER);
+    let finalizer = workspace
+        .finalizers()
+        .iter()
+        .any(|finalizer| finalizer == FINALIZER);
     let deleting = workspace.meta().deletion_timestamp.is_some();
     // While a run holds the lock, what is stored says little.
     let look = going.is_none() && (finalizer || !deleting);
@@ -100,7 +108,9 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
     let mut state = StateSeen::default();
     let input_result = match (&place, look) {
         (None, _) => {
-            let why = slot.err().map(|diags| errors(&diags, &Default::default(), &Secrets::default()));
+            let why = slot
+                .err()
+                .map(|diags| errors(&diags, &Default::default(), &Secrets::default()));
             Err(InputFault::Invalid(why.unwrap_or_default()))
         }
         (Some(_), false) => Ok(String::new()),
@@ -150,7 +160,16 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
             .map(|list| list.split(',').map(|address| address.trim().to_owned()).collect())
             .unwrap_or_default(),
     };
-    Ok(Observed { workspace, place, status, seen, inputs, going, ended, requested_at })
+    Ok(Observed {
+        workspace,
+        place,
+        status,
+        seen,
+        inputs,
+        going,
+        ended,
+        requested_at,
+    })
 }
 
 /// The workspace's own times.
@@ -167,7 +186,12 @@ pub(crate) fn times(workspace: &Workspace) -> Times {
 /// The suffix of the state's name. One that Terraform could not find again, since it ends in a number or is too long, is
 /// made to fit by a hash of the name.
 fn suffix(workspace: &Workspace) -> String {
-    if let Some(given) = workspace.spec.state.as_ref().and_then(|state| state.secret_suffix.clone()) {
+    if let Some(given) = workspace
+        .spec
+        .state
+        .as_ref()
+        .and_then(|state| state.secret_suffix.clone())
+    {
         return given;
     }
     let name = workspace.name_any();
@@ -186,7 +210,10 @@ pub(crate) fn state_seen(recovered: &Recovered) -> StateSeen {
         serial: recovered.state.serial,
         things: recovered.state.objects().count() + recovered.state.outputs.len(),
         begun: recovered.begun.clone(),
-        uncertain: uncertain(recovered).into_iter().map(|change| change.address).collect(),
+        uncertain: uncertain(recovered)
+            .into_iter()
+            .map(|change| change.address)
+            .collect(),
     }
 }
 
@@ -222,14 +249,17 @@ pub(crate) fn state_status(slot: &Slot, recovered: &Recovered) -> StateStatus {
 /// Shows a state that someone else wrote, and what an earlier run left open.
 fn show_state(status: &mut WorkspaceStatus, slot: &Slot, recovered: &Recovered) {
     let serial = i64::try_from(recovered.state.serial).unwrap_or(i64::MAX);
-    let known = status.state.as_ref().map(|state| (state.lineage.as_str(), state.serial));
+    let known = status
+        .state
+        .as_ref()
+        .map(|state| (state.lineage.as_str(), state.serial));
     if recovered.state.lineage.is_empty() {
         status.state = None;
     } else if known != Some((&recovered.state.lineage, serial)) {
         status.state = Some(state_status(slot, recovered));
     }
     let left: Vec<UncertainChange> = uncertain(recovered).into_iter().take(50).collect();
-    status.run = (!left.is_empty()).then(|| ashlar_api::RunStatus {
+    status.run = (!left.is_empty()).then_some(ashlar_api::RunStatus {
         phase: ashlar_api::RunPhase::Ended,
         started_at: None,
         progress: None,
@@ -261,9 +291,19 @@ fn failure_seen(status: &WorkspaceStatus) -> Option<Failure> {
 
 fn note_lock(context: &Context, uid: &str, ended: &Ended, now: Timestamp) {
     let lock = match &ended.outcome {
-        Outcome::Busy { holder, replica, id, operation, since } => {
+        Outcome::Busy {
+            holder,
+            replica,
+            id,
+            operation,
+            since,
+        } => {
             let until = now.checked_add(jiff::SignedDuration::from_secs(5)).unwrap_or(now);
-            let seen = crate::decide::LockSeen { holder: holder.clone(), replica: *replica, until };
+            let seen = crate::decide::LockSeen {
+                holder: holder.clone(),
+                replica: *replica,
+                until,
+            };
             let status = ashlar_api::LockStatus {
                 id: id.clone(),
                 holder: holder.clone(),
@@ -289,7 +329,10 @@ mod tests {
         let long = "a".repeat(200);
         for name in ["orders-1", "7", &long] {
             let suffix = named(name);
-            assert!(Slot::new("ns", "default", &suffix, Default::default()).is_ok(), "{suffix}");
+            assert!(
+                Slot::new("ns", "default", &suffix, Default::default()).is_ok(),
+                "{suffix}"
+            );
             assert_eq!(suffix, named(name));
         }
         assert_ne!(named("orders-1"), named("orders-2"));

@@ -47,15 +47,24 @@ const PASSES: u16 = 32;
 /// kept, and locks are given back before it returns.
 pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
     let stopping = stopped()?;
-    let client = Client::try_default().await.context("the cluster cannot be reached")?;
+    let client = Client::try_default()
+        .await
+        .context("the cluster cannot be reached")?;
     let name = args.replica_id.clone().unwrap_or_else(host_name);
-    let presence = Presence::announce(&client, &args.operator_namespace, &name).await.map_err(told)?;
-    let key = OperatorKey::load_or_create(&client, &args.operator_namespace, &args.key_secret).await.map_err(told)?;
+    let presence = Presence::announce(&client, &args.operator_namespace, &name)
+        .await
+        .map_err(told)?;
+    let key = OperatorKey::load_or_create(&client, &args.operator_namespace, &args.key_secret)
+        .await
+        .map_err(told)?;
     let (pokes, poked) = mpsc::unbounded();
     let context = Arc::new(Context {
         recorder: Recorder::new(
             client.clone(),
-            Reporter { controller: "ashlar".to_owned(), instance: Some(presence.id().to_owned()) },
+            Reporter {
+                controller: "ashlar".to_owned(),
+                instance: Some(presence.id().to_owned()),
+            },
         ),
         settings: settings(&args)?,
         work: args.work_dir.join("run"),
@@ -108,17 +117,21 @@ async fn control(
             let _ = stopping.wait_for(|stopping| *stopping).await;
             flag.draining.store(true, Ordering::SeqCst);
         };
-        Controller::new(api::<Workspace>(&context.client, namespace.as_deref()), watcher::Config::default())
-            .with_config(controller::Config::default().concurrency(PASSES))
-            .reconcile_on(own)
-            .graceful_shutdown_on(end)
-            .run(pass, on_error, context.clone())
-            .for_each(|result| async move {
-                match result {
-                    Ok(_) | Err(controller::Error::ObjectNotFound(_) | controller::Error::ReconcilerFailed(..)) => {}
-                    Err(error) => tracing::warn!(%error, "a watch failed; it is taken up again"),
-                }
-            })
+        Controller::new(
+            api::<Workspace>(&context.client, namespace.as_deref()),
+            watcher::Config::default(),
+        )
+        .with_config(controller::Config::default().concurrency(PASSES))
+        .reconcile_on(own)
+        .graceful_shutdown_on(end)
+        .run(pass, on_error, context.clone())
+        .for_each(|result| async move {
+            match result {
+                Ok(_)
+                | Err(controller::Error::ObjectNotFound(_) | controller::Error::ReconcilerFailed(..)) => {}
+                Err(error) => tracing::warn!(%error, "a watch failed; it is taken up again"),
+            }
+        })
     });
     futures::future::join_all(runs).await;
 }
@@ -135,25 +148,35 @@ where
 {
     let index = context.index.clone();
     // Names and versions are enough: contents are read by whoever needs them.
-    watcher(api::<PartialObjectMeta<K>>(&context.client, namespace), watcher::Config::default())
-        .default_backoff()
-        .touched_objects()
-        .filter_map(move |event| {
-            let woken = match event {
-                Ok(object) => {
-                    let namespace = object.namespace().unwrap_or_default();
-                    let reference = Reference { kind, name: object.name_any() };
-                    let readers = index.readers(&namespace, reference).into_iter();
-                    Some(readers.map(|name| ObjectRef::new(&name).within(&namespace)).collect::<Vec<_>>())
-                }
-                Err(error) => {
-                    tracing::warn!(%error, kind = kind.as_str(), "a watch failed; it is taken up again");
-                    None
-                }
-            };
-            async move { woken }
-        })
-        .flat_map(futures::stream::iter)
+    watcher(
+        api::<PartialObjectMeta<K>>(&context.client, namespace),
+        watcher::Config::default(),
+    )
+    .default_backoff()
+    .touched_objects()
+    .filter_map(move |event| {
+        let woken = match event {
+            Ok(object) => {
+                let namespace = object.namespace().unwrap_or_default();
+                let reference = Reference {
+                    kind,
+                    name: object.name_any(),
+                };
+                let readers = index.readers(&namespace, reference).into_iter();
+                Some(
+                    readers
+                        .map(|name| ObjectRef::new(&name).within(&namespace))
+                        .collect::<Vec<_>>(),
+                )
+            }
+            Err(error) => {
+                tracing::warn!(%error, kind = kind.as_str(), "a watch failed; it is taken up again");
+                None
+            }
+        };
+        async move { woken }
+    })
+    .flat_map(futures::stream::iter)
 }
 
 fn api<K>(client: &Client, namespace: Option<&str>) -> Api<K>
@@ -181,13 +204,17 @@ fn namespaces(args: &OperatorArgs) -> Vec<Option<String>> {
 /// Results of the last runs still go into statuses.
 async fn publish_last(context: &Arc<Context>) {
     for (uid, reference) in context.registry.left() {
-        let Sight::Ended(_) = context.registry.look(&uid) else { continue };
+        let Sight::Ended(_) = context.registry.look(&uid) else {
+            continue;
+        };
         let mut workspace = Workspace::new(&reference.name, Default::default());
         workspace.metadata.namespace.clone_from(&reference.namespace);
         for _ in 0..3 {
             match pass(Arc::new(workspace.clone()), context.clone()).await {
                 Ok(_) => break,
-                Err(error) => tracing::warn!(%error, name = reference.name, "the result of a run is not shown yet"),
+                Err(error) => {
+                    tracing::warn!(%error, name = reference.name, "the result of a run is not shown yet")
+                }
             }
         }
     }
@@ -195,8 +222,10 @@ async fn publish_last(context: &Arc<Context>) {
 
 fn settings(args: &OperatorArgs) -> anyhow::Result<Settings> {
     let make = |path: &Path| {
-        std::fs::create_dir_all(path).with_context(|| format!("the folder {} cannot be made", path.display()))?;
-        path.canonicalize().with_context(|| format!("the folder {} cannot be found", path.display()))
+        std::fs::create_dir_all(path)
+            .with_context(|| format!("the folder {} cannot be made", path.display()))?;
+        path.canonicalize()
+            .with_context(|| format!("the folder {} cannot be found", path.display()))
     };
     let work = make(&args.work_dir)?;
     make(&work.join("run"))?;
@@ -208,7 +237,11 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<Settings> {
             program: std::env::current_exe().context("this program's own file cannot be found")?,
             arguments: vec!["launch".into()],
         },
-        fence: if args.require_fence { Fence::Required } else { Fence::BestEffort },
+        fence: if args.require_fence {
+            Fence::Required
+        } else {
+            Fence::BestEffort
+        },
         inherit_environment: false,
         schemas: Default::default(),
         digests: Default::default(),

@@ -32,7 +32,12 @@ pub(crate) fn shown(state: &State) -> Vec<OutputStatus> {
         if ty.len() > LONGEST {
             "object".clone_into(&mut ty);
         }
-        OutputStatus { name: name.to_string(), ty, sensitive: output.sensitive, value }
+        OutputStatus {
+            name: name.to_string(),
+            ty,
+            sensitive: output.sensitive,
+            value,
+        }
     });
     outputs.collect()
 }
@@ -65,7 +70,13 @@ pub(crate) async fn write(
 ) -> Result<(), Diags> {
     let api: Api<Secret> = Api::namespaced(client.clone(), namespace);
     let failed = |error: kube::Error| {
-        Diags::from(Diag::error(SUMMARY, format!("Secret {namespace}/{name} could not be written: {}.", reason(&error))))
+        Diags::from(Diag::error(
+            SUMMARY,
+            format!(
+                "Secret {namespace}/{name} could not be written: {}.",
+                reason(&error)
+            ),
+        ))
     };
     let wanted = data(state);
     let params = PostParams::default();
@@ -82,7 +93,14 @@ pub(crate) async fn write(
             };
             api.create(&params, &secret).await.map_err(failed)?;
         }
-        Some(found) if !found.metadata.owner_references.iter().flatten().any(|other| other.uid == owner.uid) => {
+        Some(found)
+            if !found
+                .metadata
+                .owner_references
+                .iter()
+                .flatten()
+                .any(|other| other.uid == owner.uid) =>
+        {
             let detail = format!(
                 "Secret {namespace}/{name} exists and does not belong to this workspace, so it is not overwritten. Remove it, or \
                  name another in spec.outputs.secretRef."
@@ -121,15 +139,28 @@ mod tests {
             ("secret".into(), output(Value::string("hunter22"), true)),
             ("text".into(), output(Value::string("plain"), false)),
         ];
-        State { outputs: outputs.into(), ..State::default() }
+        State {
+            outputs: outputs.into(),
+            ..State::default()
+        }
     }
 
     #[test]
     fn the_status_shows_no_sensitive_and_no_long_value() {
-        let shown: Vec<(String, Option<String>)> =
-            shown(&state()).into_iter().map(|output| (output.name, output.value)).collect();
-        let want = [("list", Some("[1]")), ("long", None), ("secret", None), ("text", Some("\"plain\""))];
-        assert_eq!(shown, want.map(|(name, value)| (name.to_owned(), value.map(str::to_owned))));
+        let shown: Vec<(String, Option<String>)> = shown(&state())
+            .into_iter()
+            .map(|output| (output.name, output.value))
+            .collect();
+        let want = [
+            ("list", Some("[1]")),
+            ("long", None),
+            ("secret", None),
+            ("text", Some("\"plain\"")),
+        ];
+        assert_eq!(
+            shown,
+            want.map(|(name, value)| (name.to_owned(), value.map(str::to_owned)))
+        );
     }
 
     #[test]

@@ -37,7 +37,10 @@ pub(crate) async fn pass(cached: Arc<Workspace>, context: Arc<Context>) -> Resul
     let (namespace, name) = (cached.namespace().unwrap_or_default(), cached.name_any());
     let api: Api<Workspace> = Api::namespaced(context.client.clone(), &namespace);
     // Not from the cache: what this process wrote a moment ago may not be there yet.
-    let found = api.get_opt(&name).await.map_err(|error| PassError::Get(Box::new(error)))?;
+    let found = api
+        .get_opt(&name)
+        .await
+        .map_err(|error| PassError::Get(Box::new(error)))?;
     let Some(workspace) = found else {
         context.forget(&namespace, &name, cached.uid().as_deref());
         return Ok(Action::await_change());
@@ -102,10 +105,20 @@ async fn publish(
         let mut wanted = observed.workspace.clone();
         wanted.status = Some(observed.status.clone());
         wanted.metadata.managed_fields = None;
-        let written = api.replace_status(&wanted.name_any(), &PostParams::default(), &wanted).await;
+        let written = api
+            .replace_status(&wanted.name_any(), &PostParams::default(), &wanted)
+            .await;
         written.map_err(|error| PassError::Publish(Box::new(error)))?;
     }
-    announce(context, &observed.workspace, &old, &observed.status, decision, observed.ended.as_deref()).await;
+    announce(
+        context,
+        &observed.workspace,
+        &old,
+        &observed.status,
+        decision,
+        observed.ended.as_deref(),
+    )
+    .await;
     if let Some(ended) = &observed.ended {
         context.registry.forget(&observed.uid(), ended);
     }
@@ -116,7 +129,10 @@ async fn publish(
 fn leave_to_others(observed: &Observed, decision: &Decision) -> bool {
     let held_by_replica = matches!(decision, Decision::Wait(Wait::Lock(lock)) if lock.replica);
     // Until the lock is held, it is not known who does the work.
-    let not_yet = observed.going.as_ref().is_some_and(|going| going.lock().is_none());
+    let not_yet = observed
+        .going
+        .as_ref()
+        .is_some_and(|going| going.lock().is_none());
     held_by_replica || not_yet
 }
 
@@ -127,7 +143,11 @@ fn show_run(context: &Context, observed: &mut Observed) {
     if going.cause == Cause::Interval {
         return;
     }
-    let uncertain = observed.workspace.status.as_ref().and_then(|status| status.run.as_ref());
+    let uncertain = observed
+        .workspace
+        .status
+        .as_ref()
+        .and_then(|status| status.run.as_ref());
     observed.status.run = Some(RunStatus {
         phase: going.phase(),
         started_at: Some(seconds(going.started_at)),
@@ -158,29 +178,48 @@ async fn announce(
         let told = match &ended.outcome {
             Outcome::Planned { plan, .. } if plan.standing == ashlar_api::Standing::Pending => {
                 let same = old.plan.as_ref().is_some_and(|old| old.digest == plan.digest);
-                (!same).then(|| (EventType::Normal, "Planned", format!("Plan {}: {}.", plan.digest, plan.summary.text)))
+                (!same).then(|| {
+                    (
+                        EventType::Normal,
+                        "Planned",
+                        format!("Plan {}: {}.", plan.digest, plan.summary.text),
+                    )
+                })
             }
-            Outcome::Applied { digest, counts, .. } => {
-                Some((EventType::Normal, "Applied", format!("Plan {digest} was applied: {counts}.")))
-            }
+            Outcome::Applied { digest, counts, .. } => Some((
+                EventType::Normal,
+                "Applied",
+                format!("Plan {digest} was applied: {counts}."),
+            )),
             Outcome::Failed(fault) => Some((EventType::Warning, fault.reason, fault.message.clone())),
-            Outcome::Superseded { digest, why } => {
-                Some((EventType::Warning, "PlanSuperseded", format!("Plan {digest} is not applied. {why}")))
-            }
-            Outcome::Settled => {
-                Some((EventType::Normal, "Settled", "Uncertain changes were noted as settled.".to_owned()))
-            }
+            Outcome::Superseded { digest, why } => Some((
+                EventType::Warning,
+                "PlanSuperseded",
+                format!("Plan {digest} is not applied. {why}"),
+            )),
+            Outcome::Settled => Some((
+                EventType::Normal,
+                "Settled",
+                "Uncertain changes were noted as settled.".to_owned(),
+            )),
             Outcome::Planned { .. } | Outcome::Busy { .. } | Outcome::Overtaken => None,
         };
         if let Some((kind, reason, note)) = told {
             context.tell(workspace, kind, reason, &note).await;
         }
     }
-    if let (Decision::Wait(Wait::Approval { digest, refused: Some(refused) }), true) =
-        (decision, old.approval != new.approval)
+    if let (
+        Decision::Wait(Wait::Approval {
+            digest,
+            refused: Some(refused),
+        }),
+        true,
+    ) = (decision, old.approval != new.approval)
     {
         let note = format!("The digest {refused} is not that of the plan, {digest}: it was refused.");
-        context.tell(workspace, EventType::Warning, "ApprovalRefused", &note).await;
+        context
+            .tell(workspace, EventType::Warning, "ApprovalRefused", &note)
+            .await;
     }
 }
 

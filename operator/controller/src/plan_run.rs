@@ -55,7 +55,10 @@ pub(crate) async fn run(job: Job, kind: PlanKind, from: Material, before: Worksp
     let ended = if is_overtaken(&job, &before).await {
         job.end(Some(&held.recovered), Outcome::Overtaken)
     } else {
-        let last_applied = before.status.as_ref().and_then(|status| status.last_applied_plan.clone());
+        let last_applied = before
+            .status
+            .as_ref()
+            .and_then(|status| status.last_applied_plan.clone());
         let work = attempt(&job, &mut held, kind, from, last_applied);
         let outcome = until_stopped(&job.tracked.stop, tokio::time::timeout(job.timeout, work)).await;
         match outcome {
@@ -76,7 +79,13 @@ async fn is_overtaken(job: &Job, before: &Workspace) -> bool {
     let api: Api<Workspace> = Api::namespaced(job.context.client.clone(), &job.place.namespace);
     let told = |workspace: &Workspace| {
         let status = workspace.status.clone().unwrap_or_default();
-        (workspace.metadata.generation, status.plan, status.next_run_at, status.last_failure, status.last_applied_plan)
+        (
+            workspace.metadata.generation,
+            status.plan,
+            status.next_run_at,
+            status.last_failure,
+            status.last_applied_plan,
+        )
     };
     match api.get_opt(&job.place.name).await {
         Ok(Some(now)) => told(&now) != told(before),
@@ -92,18 +101,36 @@ async fn attempt(
     from: Material,
     last_applied: Option<String>,
 ) -> Ended {
-    let plans = PlanStore::new(&job.context.client, &job.context.key, &job.place.namespace, job.place.owner.clone());
+    let plans = PlanStore::new(
+        &job.context.client,
+        &job.context.key,
+        &job.place.namespace,
+        job.place.owner.clone(),
+    );
     let faulty = |diags: &Diags, sources: &Sources, secrets: &Secrets, recovered: &Recovered| {
         let invalid = is_invalid(diags);
         let reason = if invalid { INVALID } else { PLAN_FAILED };
         let message = errors(diags, sources, secrets);
-        job.end(Some(recovered), Outcome::Failed(Fault { reason, invalid, interrupted: false, message }))
+        job.end(
+            Some(recovered),
+            Outcome::Failed(Fault {
+                reason,
+                invalid,
+                interrupted: false,
+                message,
+            }),
+        )
     };
     let ready = match prepare(from, &plans).await {
         Ok(ready) => ready,
         Err((diags, sources)) => {
             let message = errors(&diags, &sources, &Secrets::default());
-            let fault = Fault { reason: INVALID, invalid: true, interrupted: false, message };
+            let fault = Fault {
+                reason: INVALID,
+                invalid: true,
+                interrupted: false,
+                message,
+            };
             return job.end(Some(&held.recovered), Outcome::Failed(fault));
         }
     };
@@ -111,7 +138,12 @@ async fn attempt(
     let options = match options(job, kind) {
         Ok(options) => options,
         Err(diag) => {
-            let fault = Fault { reason: INVALID, invalid: true, interrupted: false, message: diag.detail };
+            let fault = Fault {
+                reason: INVALID,
+                invalid: true,
+                interrupted: false,
+                message: diag.detail,
+            };
             return job.end(Some(&held.recovered), Outcome::Failed(fault));
         }
     };
@@ -132,8 +164,12 @@ async fn attempt(
         folder: folder.path().to_owned(),
         confined: true,
     };
-    let PlanOutcome { plan, schemas, sources, diags } =
-        ashlar_runner::plan(&job.context.settings, request, &*job.tracked).await;
+    let PlanOutcome {
+        plan,
+        schemas,
+        sources,
+        diags,
+    } = ashlar_runner::plan(&job.context.settings, request, &*job.tracked).await;
     drop(folder);
     let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
         return faulty(&diags, &sources, &secrets, &held.recovered);
@@ -154,16 +190,24 @@ async fn attempt(
         key: keys.hash_key(),
     };
     let digest = digest::digest(&plan, seed);
-    if plan.is_applyable() {
-        if let Err(diags) = plans.save(&digest, &bytes).await {
-            return faulty(&diags, &sources, &secrets, &held.recovered);
-        }
+    if plan.is_applyable()
+        && let Err(diags) = plans.save(&digest, &bytes).await
+    {
+        return faulty(&diags, &sources, &secrets, &held.recovered);
     }
     // Earlier ones may be needed to destroy by, once the inputs are gone.
-    let earlier = last_applied.iter().chain(&held.recovered.begun).map(String::as_str);
-    let keep: Vec<&str> = earlier.chain(plan.is_applyable().then_some(digest.as_str())).collect();
+    let earlier = last_applied
+        .iter()
+        .chain(&held.recovered.begun)
+        .map(String::as_str);
+    let keep: Vec<&str> = earlier
+        .chain(plan.is_applyable().then_some(digest.as_str()))
+        .collect();
     if let Err(diags) = plans.retain(&keep).await {
-        tracing::warn!(error = errors(&diags, &sources, &secrets), "plans that no longer stand were not removed");
+        tracing::warn!(
+            error = errors(&diags, &sources, &secrets),
+            "plans that no longer stand were not removed"
+        );
     }
     let mut told = None;
     if !plan.is_applyable() {
@@ -172,21 +216,49 @@ async fn attempt(
         }
         told = Some(outputs::shown(&held.recovered.state));
     }
-    let status = plan_status(&plan, &schemas, kind, digest, basis, warnings(&diags, &sources, &secrets));
-    job.end(Some(&held.recovered), Outcome::Planned { plan: Box::new(status), outputs: told })
+    let status = plan_status(
+        &plan,
+        &schemas,
+        kind,
+        digest,
+        basis,
+        warnings(&diags, &sources, &secrets),
+    );
+    job.end(
+        Some(&held.recovered),
+        Outcome::Planned {
+            plan: Box::new(status),
+            outputs: told,
+        },
+    )
 }
 
 /// Writes the outputs Secret, where one is wanted.
 pub(crate) async fn write_outputs(job: &Job, recovered: &Recovered) -> Result<(), Diags> {
-    let secret = job.spec.outputs.as_ref().and_then(|outputs| outputs.secret_ref.as_ref());
+    let secret = job
+        .spec
+        .outputs
+        .as_ref()
+        .and_then(|outputs| outputs.secret_ref.as_ref());
     let Some(secret) = secret else { return Ok(()) };
     let Job { context, place, .. } = job;
-    outputs::write(&context.client, &place.namespace, &secret.name, &place.owner, &recovered.state).await
+    outputs::write(
+        &context.client,
+        &place.namespace,
+        &secret.name,
+        &place.owner,
+        &recovered.state,
+    )
+    .await
 }
 
 /// Module and values, or what is wrong with them: only other inputs help then.
 async fn prepare(from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sources)> {
-    let os = |env: Vec<(String, String)>| env.into_iter().map(|(name, value)| (name.into(), value.into())).collect();
+    let os = |env: Vec<(String, String)>| {
+        env.into_iter()
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect()
+    };
     match from {
         Material::Inputs(inputs) => {
             let files = inputs.module_files();
@@ -207,17 +279,37 @@ async fn prepare(from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sou
             }
         }
         Material::LastApplied(digest) => {
-            let kept = plans.load(&digest).await.map_err(|diags| (diags, Sources::new()))?;
+            let kept = plans
+                .load(&digest)
+                .await
+                .map_err(|diags| (diags, Sources::new()))?;
             let plan = kept.ok_or_else(|| {
                 let detail = "The inputs are gone, and so is the plan that was applied last, so there is nothing to plan the \
                               destruction from. Restore the inputs, or set deletionPolicy to Retain.";
                 (Diag::error("Inputs are gone", detail).into(), Sources::new())
             })?;
             let plan = wire::decode(&plan).map_err(|diags| (diags, Sources::new()))?;
-            let bundle = plan.config.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
-            let input = |value| Input { value: InputValue::Value(value, None), origin: Origin::Direct };
-            let inputs = plan.variables.into_iter().map(|(name, value)| (name, input(value))).collect();
-            Ok(Ready { bundle, files: plan.config, inputs, env: Vec::new(), secrets: Secrets::default() })
+            let bundle = plan
+                .config
+                .iter()
+                .map(|(name, text)| (name.to_string(), text.to_string()))
+                .collect();
+            let input = |value| Input {
+                value: InputValue::Value(value, None),
+                origin: Origin::Direct,
+            };
+            let inputs = plan
+                .variables
+                .into_iter()
+                .map(|(name, value)| (name, input(value)))
+                .collect();
+            Ok(Ready {
+                bundle,
+                files: plan.config,
+                inputs,
+                env: Vec::new(),
+                secrets: Secrets::default(),
+            })
         }
     }
 }
@@ -226,7 +318,10 @@ fn options(job: &Job, kind: PlanKind) -> Result<Options, Diag> {
     let settings = &job.spec.plan;
     let replace = settings.replace.iter().map(|address| {
         address.parse::<ResourceInstance>().map_err(|_| {
-            Diag::error("Invalid address", format!("spec.plan.replace names {address:?}, which is no resource instance."))
+            Diag::error(
+                "Invalid address",
+                format!("spec.plan.replace names {address:?}, which is no resource instance."),
+            )
         })
     });
     Ok(Options {
@@ -250,23 +345,39 @@ async fn settle_read(held: &mut Held) -> Result<(), Diags> {
     let recovered = &mut held.recovered;
     let mut records = Vec::new();
     for intent in &recovered.uncertain {
-        let Some(resource) = recovered.state.resources.get(&intent.address.resource) else { continue };
-        let Some(instance) = resource.instances.get(&intent.address.key) else { continue };
+        let Some(resource) = recovered.state.resources.get(&intent.address.resource) else {
+            continue;
+        };
+        let Some(instance) = resource.instances.get(&intent.address.key) else {
+            continue;
+        };
         let object = match intent.deposed {
             None => instance.current.as_ref(),
             Some(key) => instance.deposed.get(&key),
         };
         let Some(object) = object else { continue };
         let object = outcome_object(&intent.address, intent.deposed, &resource.provider, object)?;
-        let outcome =
-            Settlement { address: intent.address.clone(), deposed: intent.deposed, object: Some(object) };
+        let outcome = Settlement {
+            address: intent.address.clone(),
+            deposed: intent.deposed,
+            object: Some(object),
+        };
         records.push((intent.clone(), outcome));
     }
     if records.is_empty() {
         return Ok(());
     }
-    recovered.uncertain.retain(|intent| !records.iter().any(|(settled, _)| settled == intent));
-    held.store.journal(records.into_iter().map(|(_, outcome)| Record::Outcome(outcome)).collect()).await
+    recovered
+        .uncertain
+        .retain(|intent| !records.iter().any(|(settled, _)| settled == intent));
+    held.store
+        .journal(
+            records
+                .into_iter()
+                .map(|(_, outcome)| Record::Outcome(outcome))
+                .collect(),
+        )
+        .await
 }
 
 fn plan_status(
@@ -280,11 +391,18 @@ fn plan_status(
     let changes = redacted_changes(plan, schemas);
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let summary = plan.summary();
-    let (creates, deletes) = (summary.creates + summary.replaces, summary.deletes + summary.replaces);
+    let (creates, deletes) = (
+        summary.creates + summary.replaces,
+        summary.deletes + summary.replaces,
+    );
     PlanStatus {
         digest,
         kind,
-        standing: if plan.is_applyable() { Standing::Pending } else { Standing::Empty },
+        standing: if plan.is_applyable() {
+            Standing::Pending
+        } else {
+            Standing::Empty
+        },
         created_at: seconds(Timestamp::now()),
         summary: PlanSummary {
             creates: count(summary.creates),

@@ -79,11 +79,21 @@ impl Tracked {
             shown: Instant::now(),
             poke,
         };
-        Self { run, cause, started_at: Timestamp::now(), stop: StopFlag::new(), view: Mutex::new(view) }
+        Self {
+            run,
+            cause,
+            started_at: Timestamp::now(),
+            stop: StopFlag::new(),
+            view: Mutex::new(view),
+        }
     }
 
     pub(crate) fn phase(&self) -> RunPhase {
-        if self.stop.is_set() { RunPhase::Stopping } else { self.view().phase }
+        if self.stop.is_set() {
+            RunPhase::Stopping
+        } else {
+            self.view().phase
+        }
     }
 
     /// The ID of the lock, once it is held.
@@ -94,7 +104,10 @@ impl Tracked {
     pub(crate) fn progress(&self) -> ProgressStatus {
         let view = self.view();
         let current = view.at_work.iter().take(CURRENT_SHOWN).cloned().collect();
-        ProgressStatus { current, ..view.progress.clone() }
+        ProgressStatus {
+            current,
+            ..view.progress.clone()
+        }
     }
 
     /// Its turn has come and the lock is held.
@@ -119,7 +132,12 @@ impl Progress for Tracked {
         };
         match event {
             Event::Started { address, .. } => view.at_work.push(address.to_string()),
-            Event::Completed { address, activity, .. } | Event::Failed { address, activity, .. } => {
+            Event::Completed {
+                address, activity, ..
+            }
+            | Event::Failed {
+                address, activity, ..
+            } => {
                 let name = address.to_string();
                 if let Some(at) = view.at_work.iter().position(|working| *working == name) {
                     view.at_work.swap_remove(at);
@@ -151,9 +169,19 @@ impl Registry {
     ) where
         F: Future<Output = Ended> + Send + 'static,
     {
-        let Ticket { workspace, uid, run, cause, inputs } = ticket;
+        let Ticket {
+            workspace,
+            uid,
+            run,
+            cause,
+            inputs,
+        } = ticket;
         let tracked = Arc::new(Tracked::new(run, cause, poke.clone()));
-        let entry = Entry { workspace, tracked: tracked.clone(), ended: None };
+        let entry = Entry {
+            workspace,
+            tracked: tracked.clone(),
+            ended: None,
+        };
         self.runs().insert(uid.clone(), entry);
         let registry = self.clone();
         // Watched by a second task, so that a run that panics ends too.
@@ -177,7 +205,9 @@ impl Registry {
     pub(crate) fn look(&self, uid: &str) -> Sight {
         match self.runs().get(uid) {
             None => Sight::None,
-            Some(Entry { ended: Some(ended), .. }) => Sight::Ended(ended.clone()),
+            Some(Entry {
+                ended: Some(ended), ..
+            }) => Sight::Ended(ended.clone()),
             Some(entry) => Sight::Going(entry.tracked.clone()),
         }
     }
@@ -185,7 +215,11 @@ impl Registry {
     /// Forgets a run whose result stands in the status.
     pub(crate) fn forget(&self, uid: &str, ended: &Arc<Ended>) {
         let mut runs = self.runs();
-        if runs.get(uid).and_then(|entry| entry.ended.as_ref()).is_some_and(|kept| Arc::ptr_eq(kept, ended)) {
+        if runs
+            .get(uid)
+            .and_then(|entry| entry.ended.as_ref())
+            .is_some_and(|kept| Arc::ptr_eq(kept, ended))
+        {
             runs.remove(uid);
         }
     }
@@ -210,7 +244,10 @@ impl Registry {
 
     /// The workspaces whose runs are not forgotten yet, by uid.
     pub(crate) fn left(&self) -> Vec<(String, ObjectRef<Workspace>)> {
-        self.runs().iter().map(|(uid, entry)| (uid.clone(), entry.workspace.clone())).collect()
+        self.runs()
+            .iter()
+            .map(|(uid, entry)| (uid.clone(), entry.workspace.clone()))
+            .collect()
     }
 
     fn runs(&self) -> std::sync::MutexGuard<'_, BTreeMap<String, Entry>> {

@@ -56,7 +56,10 @@ impl Form {
 }
 
 /// The values for the root module's variables.
-pub(crate) fn resolve(given: &BTreeMap<String, Given>, module: &Module) -> Result<BTreeMap<Arc<str>, Input>, Diags> {
+pub(crate) fn resolve(
+    given: &BTreeMap<String, Given>,
+    module: &Module,
+) -> Result<BTreeMap<Arc<str>, Input>, Diags> {
     let mut ordered: Vec<(&String, &Given)> = given.iter().collect();
     ordered.sort_by_key(|(_, given)| given.rank);
     let mut inputs = BTreeMap::new();
@@ -67,11 +70,18 @@ pub(crate) fn resolve(given: &BTreeMap<String, Given>, module: &Module) -> Resul
             Err(fault) => diags.push(fault),
         }
     }
-    if diags.has_errors() { Err(diags) } else { Ok(inputs) }
+    if diags.has_errors() {
+        Err(diags)
+    } else {
+        Ok(inputs)
+    }
 }
 
 fn read(name: &str, given: &Given, module: &Module) -> Result<BTreeMap<Arc<str>, Input>, Diag> {
-    let input = |value: Value| Input { value: InputValue::Value(marked(value, given.sensitive), None), origin: given.origin.clone() };
+    let input = |value: Value| Input {
+        value: InputValue::Value(marked(value, given.sensitive), None),
+        origin: given.origin.clone(),
+    };
     let one = |value: Value| BTreeMap::from([(Arc::from(name), input(value))]);
     match &given.form {
         Form::Text(text) => match module.variables.get(name) {
@@ -79,7 +89,11 @@ fn read(name: &str, given: &Given, module: &Module) -> Result<BTreeMap<Arc<str>,
             Some(variable) => {
                 let mut sources = Sources::new();
                 let (value, faults) = variable.parse_text(text, &mut sources);
-                if faults.has_errors() { Err(unreadable(given, &faults)) } else { Ok(one(value)) }
+                if faults.has_errors() {
+                    Err(unreadable(given, &faults))
+                } else {
+                    Ok(one(value))
+                }
             }
             None => Ok(one(Value::string(text.as_str()))),
         },
@@ -87,19 +101,31 @@ fn read(name: &str, given: &Given, module: &Module) -> Result<BTreeMap<Arc<str>,
             let mut found = tfvars(given, &format!("value = (\n{text}\n)\n"))?;
             match (found.remove("value"), found.is_empty()) {
                 (Some(value), true) => Ok(one(value)),
-                _ => Err(Diag::error(SUMMARY, format!("{} holds more than one expression.", given.place))),
+                _ => Err(Diag::error(
+                    SUMMARY,
+                    format!("{} holds more than one expression.", given.place),
+                )),
             }
         }
-        Form::Json(text) => json::decode_implied(text.as_bytes()).map(one).map_err(|_| not_json(given)),
-        Form::Tfvars(text) => {
-            Ok(tfvars(given, text)?.into_iter().map(|(name, value)| (name, input(value))).collect())
-        }
+        Form::Json(text) => json::decode_implied(text.as_bytes())
+            .map(one)
+            .map_err(|_| not_json(given)),
+        Form::Tfvars(text) => Ok(tfvars(given, text)?
+            .into_iter()
+            .map(|(name, value)| (name, input(value)))
+            .collect()),
         Form::JsonObject(text) => {
             let value = json::decode_implied(text.as_bytes()).map_err(|_| not_json(given))?;
             let ashlar_value::Data::Object(members) = value.data() else {
-                return Err(Diag::error(SUMMARY, format!("{} holds JSON that is no object.", given.place)));
+                return Err(Diag::error(
+                    SUMMARY,
+                    format!("{} holds JSON that is no object.", given.place),
+                ));
             };
-            Ok(members.iter().map(|(name, value)| (Arc::from(&**name), input(value.clone()))).collect())
+            Ok(members
+                .iter()
+                .map(|(name, value)| (Arc::from(&**name), input(value.clone())))
+                .collect())
         }
     }
 }
@@ -123,7 +149,13 @@ fn tfvars(given: &Given, text: &str) -> Result<BTreeMap<Arc<str>, Value>, Diag> 
 fn unreadable(given: &Given, faults: &Diags) -> Diag {
     let first = faults.iter().find(|diag| diag.is_error());
     let why = first.map_or("it is no value", |diag| &*diag.summary);
-    Diag::error(SUMMARY, format!("The value in {} cannot be read as an expression without references: {why}.", given.place))
+    Diag::error(
+        SUMMARY,
+        format!(
+            "The value in {} cannot be read as an expression without references: {why}.",
+            given.place
+        ),
+    )
 }
 
 fn not_json(given: &Given) -> Diag {
@@ -131,7 +163,11 @@ fn not_json(given: &Given) -> Diag {
 }
 
 fn marked(value: Value, sensitive: bool) -> Value {
-    if sensitive { value.with_marks(Marks::SENSITIVE) } else { value }
+    if sensitive {
+        value.with_marks(Marks::SENSITIVE)
+    } else {
+        value
+    }
 }
 
 #[cfg(test)]
@@ -144,9 +180,16 @@ mod tests {
         let mut sources = Sources::new();
         let (module, diags) = ashlar_config::load([("main.tf", MODULE)], &mut sources);
         assert!(!diags.has_errors());
-        let given = Given { form, sensitive, origin: Origin::Direct, place: "here".to_owned(), rank: 0 };
+        let given = Given {
+            form,
+            sensitive,
+            origin: Origin::Direct,
+            place: "here".to_owned(),
+            rank: 0,
+        };
         let inputs = resolve(&[(name.to_owned(), given)].into(), &module);
-        let mut inputs = inputs.map_err(|diags| diags.iter().map(|diag| diag.detail.clone()).collect::<String>())?;
+        let mut inputs =
+            inputs.map_err(|diags| diags.iter().map(|diag| diag.detail.clone()).collect::<String>())?;
         match inputs.remove(name).map(|input| input.value) {
             Some(InputValue::Value(value, _)) => Ok(value),
             other => Err(format!("{other:?}")),
@@ -160,11 +203,31 @@ mod tests {
     #[test]
     fn text_is_read_by_type_and_expressions_are_expressions() {
         check("text", Form::Text("[1]".into()), Value::string("[1]"));
-        check("list", Form::Text("[1]".into()), Value::tuple(vec![Value::number(1)]));
-        check("text", Form::Expression("\"a${1}\" # remark".into()), Value::string("a1"));
-        check("any", Form::Json("{\"a\":true}".into()), Value::object([(Arc::from("a"), Value::bool(true))]));
-        check("list", Form::Tfvars("list = [1]\n".into()), Value::tuple(vec![Value::number(1)]));
-        check("text", Form::JsonObject("{\"text\":\"x\"}".into()), Value::string("x"));
+        check(
+            "list",
+            Form::Text("[1]".into()),
+            Value::tuple(vec![Value::number(1)]),
+        );
+        check(
+            "text",
+            Form::Expression("\"a${1}\" # remark".into()),
+            Value::string("a1"),
+        );
+        check(
+            "any",
+            Form::Json("{\"a\":true}".into()),
+            Value::object([(Arc::from("a"), Value::bool(true))]),
+        );
+        check(
+            "list",
+            Form::Tfvars("list = [1]\n".into()),
+            Value::tuple(vec![Value::number(1)]),
+        );
+        check(
+            "text",
+            Form::JsonObject("{\"text\":\"x\"}".into()),
+            Value::string("x"),
+        );
         assert!(resolved("any", Form::Expression("1)\nother = (2".into()), false).is_err());
     }
 

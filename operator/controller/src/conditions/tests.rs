@@ -11,28 +11,48 @@ fn status(standing: Standing) -> WorkspaceStatus {
         kind: PlanKind::Apply,
         standing,
         created_at: seconds(Timestamp::UNIX_EPOCH),
-        summary: PlanSummary { creates: 1, text: "+1 ~0 -0".to_owned(), ..PlanSummary::default() },
+        summary: PlanSummary {
+            creates: 1,
+            text: "+1 ~0 -0".to_owned(),
+            ..PlanSummary::default()
+        },
         changes: Vec::new(),
         truncated: false,
         warnings: Vec::new(),
         basis: Basis::default(),
     };
-    WorkspaceStatus { plan: Some(plan), ..WorkspaceStatus::default() }
+    WorkspaceStatus {
+        plan: Some(plan),
+        ..WorkspaceStatus::default()
+    }
 }
 
 fn failed(reason: &str) -> WorkspaceStatus {
-    let failure =
-        FailureStatus { reason: reason.to_owned(), message: "It failed.".to_owned(), inputs: "i1".to_owned() };
-    WorkspaceStatus { last_failure: Some(failure), ..WorkspaceStatus::default() }
+    let failure = FailureStatus {
+        reason: reason.to_owned(),
+        message: "It failed.".to_owned(),
+        inputs: "i1".to_owned(),
+    };
+    WorkspaceStatus {
+        last_failure: Some(failure),
+        ..WorkspaceStatus::default()
+    }
 }
 
 /// `Ready=False/AwaitingApproval AwaitingApproval=True/…`, in the order Ready, Reconciling, Stalled, others by name.
 fn told(status: &WorkspaceStatus) -> String {
-    let rank = |kind: &str| [READY, RECONCILING, STALLED].iter().position(|known| *known == kind).unwrap_or(3);
+    let rank = |kind: &str| {
+        [READY, RECONCILING, STALLED]
+            .iter()
+            .position(|known| *known == kind)
+            .unwrap_or(3)
+    };
     let mut all: Vec<&Condition> = status.conditions.iter().collect();
     all.sort_by_key(|condition| (rank(&condition.type_), condition.type_.clone()));
-    let texts: Vec<String> =
-        all.iter().map(|condition| format!("{}={}/{}", condition.type_, condition.status, condition.reason)).collect();
+    let texts: Vec<String> = all
+        .iter()
+        .map(|condition| format!("{}={}/{}", condition.type_, condition.status, condition.reason))
+        .collect();
     texts.join(" ")
 }
 
@@ -41,7 +61,12 @@ fn check(mut status: WorkspaceStatus, decision: Decision, want: &str) {
     describe(&mut status, &pending(), &decision, None, 1);
     assert_eq!(told(&status), want);
     // kstatus: an object is not both done and under way, nor both stuck and under way.
-    let is = |kind: &str, value: &str| status.conditions.iter().any(|known| known.type_ == kind && known.status == value);
+    let is = |kind: &str, value: &str| {
+        status
+            .conditions
+            .iter()
+            .any(|known| known.type_ == kind && known.status == value)
+    };
     assert!(!(is(READY, "True") && is(RECONCILING, "True")));
     assert!(!(is(STALLED, "True") && is(RECONCILING, "True")));
     // The same sight gives the same status, to the last time stamp: else writes would never end.
@@ -54,7 +79,10 @@ fn check(mut status: WorkspaceStatus, decision: Decision, want: &str) {
 fn each_decision_tells_where_the_workspace_stands() {
     use Standing::{Applied, Empty, Pending};
     let waiting = |refused: Option<&str>| {
-        Decision::Wait(Wait::Approval { digest: "sha256:aa".to_owned(), refused: refused.map(str::to_owned) })
+        Decision::Wait(Wait::Approval {
+            digest: "sha256:aa".to_owned(),
+            refused: refused.map(str::to_owned),
+        })
     };
     check(
         status(Pending),
@@ -66,8 +94,15 @@ fn each_decision_tells_where_the_workspace_stands() {
         waiting(Some("sha256:bb")),
         "Ready=False/AwaitingApproval AwaitingApproval=True/DigestRefused Planned=True/ChangesPending",
     );
-    check(status(Empty), Decision::Rest(Rest::InSync), "Ready=True/NoChanges Planned=True/NoChanges");
-    let applied = WorkspaceStatus { last_applied_plan: Some("sha256:aa".to_owned()), ..status(Applied) };
+    check(
+        status(Empty),
+        Decision::Rest(Rest::InSync),
+        "Ready=True/NoChanges Planned=True/NoChanges",
+    );
+    let applied = WorkspaceStatus {
+        last_applied_plan: Some("sha256:aa".to_owned()),
+        ..status(Applied)
+    };
     check(
         applied,
         Decision::Rest(Rest::InSync),
@@ -78,9 +113,22 @@ fn each_decision_tells_where_the_workspace_stands() {
         Decision::Apply("sha256:aa".to_owned()),
         "Ready=Unknown/Applying Reconciling=True/Progressing Planned=True/ChangesPending",
     );
-    let plan = Decision::Plan { kind: PlanKind::Apply, cause: Cause::NeverPlanned, from: Ground::Inputs };
-    check(WorkspaceStatus::default(), plan, "Ready=Unknown/Planning Reconciling=True/Progressing");
-    let wait = |invalid| Decision::Wait(Wait::Failure { invalid, until: Timestamp::UNIX_EPOCH });
+    let plan = Decision::Plan {
+        kind: PlanKind::Apply,
+        cause: Cause::NeverPlanned,
+        from: Ground::Inputs,
+    };
+    check(
+        WorkspaceStatus::default(),
+        plan,
+        "Ready=Unknown/Planning Reconciling=True/Progressing",
+    );
+    let wait = |invalid| {
+        Decision::Wait(Wait::Failure {
+            invalid,
+            until: Timestamp::UNIX_EPOCH,
+        })
+    };
     check(
         failed("PlanFailed"),
         wait(false),
@@ -103,8 +151,16 @@ fn each_decision_tells_where_the_workspace_stands() {
         "Ready=False/InputMissing Reconciling=True/ProgressingWithRetry",
     );
     let uncertain = Decision::Wait(Wait::Uncertain(vec!["a.b".to_owned()]));
-    check(status(Pending), uncertain, "Ready=False/UncertainChanges Planned=True/ChangesPending");
-    let lock = LockSeen { holder: "root@host".to_owned(), replica: false, until: Timestamp::UNIX_EPOCH };
+    check(
+        status(Pending),
+        uncertain,
+        "Ready=False/UncertainChanges Planned=True/ChangesPending",
+    );
+    let lock = LockSeen {
+        holder: "root@host".to_owned(),
+        replica: false,
+        until: Timestamp::UNIX_EPOCH,
+    };
     check(
         WorkspaceStatus::default(),
         Decision::Wait(Wait::Lock(lock)),
@@ -119,9 +175,19 @@ fn a_look_at_the_usual_time_is_no_news() {
     let before = status.clone();
     let mut seen = pending();
     seen.now = Timestamp::from_second(9000).unwrap();
-    seen.run = Some(Run { stage: Stage::Plan, kind: PlanKind::Apply });
-    let plan = Decision::Plan { kind: PlanKind::Apply, cause: Cause::Interval, from: Ground::Inputs };
-    for (decision, cause) in [(plan, None), (Decision::Watch(Stage::Plan), Some(Cause::Interval))] {
+    seen.run = Some(Run {
+        stage: Stage::Plan,
+        kind: PlanKind::Apply,
+    });
+    let plan = Decision::Plan {
+        kind: PlanKind::Apply,
+        cause: Cause::Interval,
+        from: Ground::Inputs,
+    };
+    for (decision, cause) in [
+        (plan, None),
+        (Decision::Watch(Stage::Plan), Some(Cause::Interval)),
+    ] {
         describe(&mut status, &seen, &decision, cause, 1);
         assert_eq!(status, before);
     }
@@ -130,10 +196,23 @@ fn a_look_at_the_usual_time_is_no_news() {
 #[test]
 fn a_new_plan_does_not_hide_that_the_last_apply_failed() {
     let mut status = failed("ApplyFailed");
-    describe(&mut status, &pending(), &Decision::Watch(Stage::Plan), Some(Cause::StateChanged), 1);
+    describe(
+        &mut status,
+        &pending(),
+        &Decision::Watch(Stage::Plan),
+        Some(Cause::StateChanged),
+        1,
+    );
     status.last_failure = None;
     status.plan = self::status(Standing::Pending).plan;
-    let waiting = Decision::Wait(Wait::Approval { digest: "sha256:aa".to_owned(), refused: None });
+    let waiting = Decision::Wait(Wait::Approval {
+        digest: "sha256:aa".to_owned(),
+        refused: None,
+    });
     describe(&mut status, &pending(), &waiting, None, 1);
-    assert!(told(&status).contains("Applied=False/ApplyFailed"), "{}", told(&status));
+    assert!(
+        told(&status).contains("Applied=False/ApplyFailed"),
+        "{}",
+        told(&status)
+    );
 }

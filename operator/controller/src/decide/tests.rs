@@ -21,7 +21,13 @@ pub(crate) fn pending() -> Seen {
         run: None,
         draining: false,
         inputs: Ok("i1".to_owned()),
-        state: StateSeen { lineage: "l".to_owned(), serial: 3, things: 2, begun: None, uncertain: Vec::new() },
+        state: StateSeen {
+            lineage: "l".to_owned(),
+            serial: 3,
+            things: 2,
+            begun: None,
+            uncertain: Vec::new(),
+        },
         plan: Some(PlanSeen {
             digest: DIGEST.to_owned(),
             kind: PlanKind::Apply,
@@ -56,7 +62,11 @@ fn destroying(seen: &mut Seen) {
 fn failed(invalid: bool) -> impl Fn(&mut Seen) {
     move |seen| {
         seen.plan = None;
-        seen.failure = Some(Failure { inputs: "i1".to_owned(), invalid, until: at(1500) });
+        seen.failure = Some(Failure {
+            inputs: "i1".to_owned(),
+            invalid,
+            until: at(1500),
+        });
     }
 }
 
@@ -65,7 +75,11 @@ fn uncertain(seen: &mut Seen) {
 }
 
 fn busy(seen: &mut Seen) {
-    seen.lock = Some(LockSeen { holder: "other".to_owned(), replica: true, until: at(1005) });
+    seen.lock = Some(LockSeen {
+        holder: "other".to_owned(),
+        replica: true,
+        until: at(1005),
+    });
 }
 
 #[track_caller]
@@ -78,11 +92,18 @@ fn check(changes: &[&dyn Fn(&mut Seen)], want: Decision) {
 }
 
 fn plan(kind: PlanKind, cause: Cause) -> Decision {
-    Decision::Plan { kind, cause, from: Ground::Inputs }
+    Decision::Plan {
+        kind,
+        cause,
+        from: Ground::Inputs,
+    }
 }
 
 fn waiting(refused: Option<&str>) -> Decision {
-    Decision::Wait(Wait::Approval { digest: DIGEST.to_owned(), refused: refused.map(str::to_owned) })
+    Decision::Wait(Wait::Approval {
+        digest: DIGEST.to_owned(),
+        refused: refused.map(str::to_owned),
+    })
 }
 
 fn apply() -> Decision {
@@ -103,28 +124,49 @@ fn the_gate_opens_for_the_whole_digest_and_for_nothing_else() {
     check(&[&approve], apply());
     check(&[&auto], apply());
     for other in ["sha256:ab", "sha256:a", "", "SHA256:AA"] {
-        check(&[&|seen: &mut Seen| seen.gate = Gate::Manual(Some(other.to_owned()))], waiting(Some(other)));
+        check(
+            &[&|seen: &mut Seen| seen.gate = Gate::Manual(Some(other.to_owned()))],
+            waiting(Some(other)),
+        );
     }
-    check(&[&approve, &|seen: &mut Seen| seen.mode = Mode::PlanOnly], Decision::Rest(Rest::PlanOnly));
+    check(
+        &[&approve, &|seen: &mut Seen| seen.mode = Mode::PlanOnly],
+        Decision::Rest(Rest::PlanOnly),
+    );
 }
 
 #[test]
 fn a_plan_whose_ground_moved_is_never_applied() {
     let cases: [(&dyn Fn(&mut Seen), Cause); 6] = [
         (&|seen: &mut Seen| seen.plan = None, Cause::NeverPlanned),
-        (&|seen: &mut Seen| seen.inputs = Ok("i2".to_owned()), Cause::InputsChanged),
+        (
+            &|seen: &mut Seen| seen.inputs = Ok("i2".to_owned()),
+            Cause::InputsChanged,
+        ),
         (&|seen: &mut Seen| seen.state.serial = 4, Cause::StateChanged),
-        (&|seen: &mut Seen| seen.state.lineage = "m".to_owned(), Cause::StateChanged),
+        (
+            &|seen: &mut Seen| seen.state.lineage = "m".to_owned(),
+            Cause::StateChanged,
+        ),
         // Its apply began, so its approval is spent.
-        (&|seen: &mut Seen| seen.state.begun = Some(DIGEST.to_owned()), Cause::StateChanged),
-        (&|seen: &mut Seen| seen.plan.as_mut().unwrap().kind = PlanKind::Destroy, Cause::ModeChanged),
+        (
+            &|seen: &mut Seen| seen.state.begun = Some(DIGEST.to_owned()),
+            Cause::StateChanged,
+        ),
+        (
+            &|seen: &mut Seen| seen.plan.as_mut().unwrap().kind = PlanKind::Destroy,
+            Cause::ModeChanged,
+        ),
     ];
     for (change, cause) in cases {
         for open in [&approve as &dyn Fn(&mut Seen), &auto] {
             check(&[open, change], plan(PlanKind::Apply, cause));
         }
     }
-    check(&[&auto, &|seen: &mut Seen| seen.mode = Mode::Destroy], plan(PlanKind::Destroy, Cause::ModeChanged));
+    check(
+        &[&auto, &|seen: &mut Seen| seen.mode = Mode::Destroy],
+        plan(PlanKind::Destroy, Cause::ModeChanged),
+    );
 }
 
 #[test]
@@ -137,18 +179,36 @@ fn a_pending_plan_stays_across_intervals_and_a_done_one_does_not() {
         check(&[&standing(done)], Decision::Rest(Rest::InSync));
         check(&[&standing(done), &late], plan(PlanKind::Apply, Cause::Interval));
     }
-    check(&[&|seen: &mut Seen| seen.requested = true], plan(PlanKind::Apply, Cause::Requested));
+    check(
+        &[&|seen: &mut Seen| seen.requested = true],
+        plan(PlanKind::Apply, Cause::Requested),
+    );
 }
 
 #[test]
 fn failures_are_waited_out_unless_inputs_change_or_someone_asks() {
     for invalid in [true, false] {
-        check(&[&failed(invalid)], Decision::Wait(Wait::Failure { invalid, until: at(1500) }));
-        check(&[&failed(invalid), &|seen: &mut Seen| seen.now = at(1500)], plan(PlanKind::Apply, Cause::NeverPlanned));
+        check(
+            &[&failed(invalid)],
+            Decision::Wait(Wait::Failure {
+                invalid,
+                until: at(1500),
+            }),
+        );
+        check(
+            &[&failed(invalid), &|seen: &mut Seen| seen.now = at(1500)],
+            plan(PlanKind::Apply, Cause::NeverPlanned),
+        );
         let other = |seen: &mut Seen| seen.inputs = Ok("i2".to_owned());
-        check(&[&failed(invalid), &other], plan(PlanKind::Apply, Cause::NeverPlanned));
+        check(
+            &[&failed(invalid), &other],
+            plan(PlanKind::Apply, Cause::NeverPlanned),
+        );
         let asked = |seen: &mut Seen| seen.requested = true;
-        check(&[&failed(invalid), &asked], plan(PlanKind::Apply, Cause::NeverPlanned));
+        check(
+            &[&failed(invalid), &asked],
+            plan(PlanKind::Apply, Cause::NeverPlanned),
+        );
     }
     let missing = InputFault::Missing("Secret x".to_owned());
     let gone = |seen: &mut Seen| seen.inputs = Err(InputFault::Missing("Secret x".to_owned()));
@@ -163,9 +223,15 @@ fn uncertain_changes_block_what_nobody_looks_at() {
     check(&[&approve, &uncertain], apply());
     check(&[&uncertain], waiting(None));
     let settled = |seen: &mut Seen| seen.settled = vec!["c.d".to_owned(), "x.y".to_owned()];
-    check(&[&auto, &uncertain, &settled], Decision::Settle(vec!["c.d".to_owned()]));
+    check(
+        &[&auto, &uncertain, &settled],
+        Decision::Settle(vec!["c.d".to_owned()]),
+    );
     // A refresh may settle them: what is stale is planned all the same.
-    check(&[&auto, &uncertain, &|seen: &mut Seen| seen.plan = None], plan(PlanKind::Apply, Cause::NeverPlanned));
+    check(
+        &[&auto, &uncertain, &|seen: &mut Seen| seen.plan = None],
+        plan(PlanKind::Apply, Cause::NeverPlanned),
+    );
     // Nor is an object let go that may have left something behind.
     let emptied = |seen: &mut Seen| seen.state.things = 0;
     check(&[&destroying, &emptied, &uncertain], waiting(None));
@@ -178,58 +244,113 @@ fn deletion_keeps_or_destroys() {
     // Broken inputs and suspension do not keep what is to be retained.
     let broken = |seen: &mut Seen| seen.inputs = Err(InputFault::Invalid("x".to_owned()));
     let suspended = |seen: &mut Seen| seen.suspended = true;
-    check(&[&delete, &broken, &suspended], Decision::Release { forget: false });
+    check(
+        &[&delete, &broken, &suspended],
+        Decision::Release { forget: false },
+    );
     check(&[&destroying], waiting(None));
     check(&[&destroying, &approve], apply());
     check(&[&destroying, &auto], apply());
     check(&[&destroying, &suspended], Decision::Rest(Rest::Suspended));
     // Only what is planned to be destroyed is, under whatever mode.
-    check(&[&destroying, &approve, &|seen: &mut Seen| seen.mode = Mode::PlanOnly], apply());
+    check(
+        &[&destroying, &approve, &|seen: &mut Seen| {
+            seen.mode = Mode::PlanOnly
+        }],
+        apply(),
+    );
     let replan = |seen: &mut Seen| seen.plan.as_mut().unwrap().kind = PlanKind::Apply;
-    check(&[&destroying, &auto, &replan], plan(PlanKind::Destroy, Cause::ModeChanged));
+    check(
+        &[&destroying, &auto, &replan],
+        plan(PlanKind::Destroy, Cause::ModeChanged),
+    );
     let never = |seen: &mut Seen| {
         seen.state = StateSeen::default();
         seen.plan = None;
     };
-    check(&[&destroying, &never, &broken], Decision::Release { forget: true });
+    check(
+        &[&destroying, &never, &broken],
+        Decision::Release { forget: true },
+    );
     check(&[&delete, &never, &broken], Decision::Release { forget: true });
-    check(&[&destroying, &standing(Standing::Empty)], Decision::Release { forget: false });
-    check(&[&delete, &|seen: &mut Seen| seen.finalizer = false], Decision::Rest(Rest::Gone));
+    check(
+        &[&destroying, &standing(Standing::Empty)],
+        Decision::Release { forget: false },
+    );
+    check(
+        &[&delete, &|seen: &mut Seen| seen.finalizer = false],
+        Decision::Rest(Rest::Gone),
+    );
 }
 
 #[test]
 fn a_destroy_needs_no_inputs_that_were_applied_before() {
     let gone = |seen: &mut Seen| seen.inputs = Err(InputFault::Missing("Secret x".to_owned()));
     let applied = |seen: &mut Seen| seen.last_applied = Some("sha256:00".to_owned());
-    let from_applied =
-        Decision::Plan { kind: PlanKind::Destroy, cause: Cause::InputsChanged, from: Ground::LastApplied };
+    let from_applied = Decision::Plan {
+        kind: PlanKind::Destroy,
+        cause: Cause::InputsChanged,
+        from: Ground::LastApplied,
+    };
     check(&[&destroying, &gone, &applied], from_applied);
     let planned = |seen: &mut Seen| seen.plan.as_mut().unwrap().inputs = recorded("sha256:00");
     check(&[&destroying, &gone, &applied, &planned], waiting(None));
     let missing = InputFault::Missing("Secret x".to_owned());
-    check(&[&destroying, &gone], Decision::Wait(Wait::Inputs(missing.clone())));
+    check(
+        &[&destroying, &gone],
+        Decision::Wait(Wait::Inputs(missing.clone())),
+    );
     check(&[&gone, &applied], Decision::Wait(Wait::Inputs(missing)));
 }
 
 #[test]
 fn runs_are_watched_and_stopped() {
     for stage in [Stage::Plan, Stage::Apply] {
-        let running = move |seen: &mut Seen| seen.run = Some(Run { stage, kind: PlanKind::Apply });
+        let running = move |seen: &mut Seen| {
+            seen.run = Some(Run {
+                stage,
+                kind: PlanKind::Apply,
+            })
+        };
         check(&[&running], Decision::Watch(stage));
-        check(&[&running, &|seen: &mut Seen| seen.suspended = true], Decision::Watch(stage));
+        check(
+            &[&running, &|seen: &mut Seen| seen.suspended = true],
+            Decision::Watch(stage),
+        );
         check(&[&running, &destroying], Decision::Stop(stage));
-        check(&[&running, &|seen: &mut Seen| seen.draining = true], Decision::Stop(stage));
-        let destroy = move |seen: &mut Seen| seen.run = Some(Run { stage, kind: PlanKind::Destroy });
+        check(
+            &[&running, &|seen: &mut Seen| seen.draining = true],
+            Decision::Stop(stage),
+        );
+        let destroy = move |seen: &mut Seen| {
+            seen.run = Some(Run {
+                stage,
+                kind: PlanKind::Destroy,
+            })
+        };
         check(&[&destroy, &destroying], Decision::Watch(stage));
     }
-    check(&[&auto, &|seen: &mut Seen| seen.draining = true], Decision::Rest(Rest::Draining));
-    check(&[&auto, &|seen: &mut Seen| seen.suspended = true], Decision::Rest(Rest::Suspended));
-    check(&[&auto, &|seen: &mut Seen| seen.finalizer = false], Decision::AddFinalizer);
+    check(
+        &[&auto, &|seen: &mut Seen| seen.draining = true],
+        Decision::Rest(Rest::Draining),
+    );
+    check(
+        &[&auto, &|seen: &mut Seen| seen.suspended = true],
+        Decision::Rest(Rest::Suspended),
+    );
+    check(
+        &[&auto, &|seen: &mut Seen| seen.finalizer = false],
+        Decision::AddFinalizer,
+    );
 }
 
 #[test]
 fn whoever_does_not_get_the_lock_waits() {
-    let lock = LockSeen { holder: "other".to_owned(), replica: true, until: at(1005) };
+    let lock = LockSeen {
+        holder: "other".to_owned(),
+        replica: true,
+        until: at(1005),
+    };
     check(&[&auto, &busy], Decision::Wait(Wait::Lock(lock)));
     check(&[&auto, &busy, &|seen: &mut Seen| seen.now = at(1005)], apply());
     check(&[&busy], waiting(None));
