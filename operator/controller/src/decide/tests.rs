@@ -118,6 +118,9 @@ fn auto(seen: &mut Seen) {
     seen.gate = Gate::Auto;
 }
 
+/// Changes what is seen.
+type Change<'a> = &'a dyn Fn(&mut Seen);
+
 #[test]
 fn the_gate_opens_for_the_whole_digest_and_for_nothing_else() {
     check(&[], waiting(None));
@@ -137,7 +140,7 @@ fn the_gate_opens_for_the_whole_digest_and_for_nothing_else() {
 
 #[test]
 fn a_plan_whose_ground_moved_is_never_applied() {
-    let cases: [(&dyn Fn(&mut Seen), Cause); 6] = [
+    let cases: [(Change<'_>, Cause); 6] = [
         (&|seen: &mut Seen| seen.plan = None, Cause::NeverPlanned),
         (
             &|seen: &mut Seen| seen.inputs = Ok("i2".to_owned()),
