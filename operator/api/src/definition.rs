@@ -176,6 +176,7 @@ mod tests {
             spec["variables"]["items"]["properties"]["value"]["x-kubernetes-preserve-unknown-fields"],
             json!(true)
         );
+        assert_eq!(spec["variables"]["items"]["required"], json!(["name"]));
         assert_eq!(spec["interval"]["default"], json!("10m"));
         assert_eq!(
             spec["approval"]["properties"]["approvedPlan"]["pattern"],

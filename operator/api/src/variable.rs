@@ -12,7 +12,7 @@ pub struct Variable {
     #[schemars(length(min = 1, max = 253), regex(pattern = r"^[\p{L}_][\p{L}\p{N}_-]*$"))]
     pub name: String,
     /// The value as JSON (or YAML) of any type.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "any_json")]
     pub value: Option<serde_json::Value>,
     /// The value as an expression of the Terraform language without references, for what JSON cannot tell.

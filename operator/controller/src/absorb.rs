@@ -8,7 +8,7 @@ use ashlar_api::{
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::ended::{Ended, Outcome};
+use crate::ended::{Ended, Fault, Outcome, PLAN_FAILED};
 
 /// The longest wait after a failure.
 const LONGEST_RETRY: Duration = Duration::from_secs(3600);
@@ -80,33 +80,44 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
             status.failures = 0;
             status.next_run_at = Some(after(now, spread(times)));
         }
-        Outcome::Failed(fault) => {
-            let wait = if fault.interrupted {
-                Duration::ZERO
-            } else if fault.invalid {
-                INVALID_RETRY
-            } else {
-                backoff(times.retry, status.failures)
-            };
-            status.failures = status.failures.saturating_add(i32::from(!fault.interrupted));
-            status.last_failure = Some(FailureStatus {
-                reason: fault.reason.to_owned(),
-                message: fault.message.clone(),
-                inputs: inputs.clone(),
-            });
-            status.next_run_at = Some(after(now, wait));
-        }
-        Outcome::Superseded { digest, why: _ } => {
+        Outcome::Failed(fault) => fail(status, inputs, fault, times, now),
+        Outcome::Superseded { digest, why } => {
             if status.plan.as_ref().is_some_and(|plan| plan.digest == *digest) {
                 status.plan = None;
                 status.approval = Some(ApprovalStatus {
                     state: ApprovalState::Superseded,
                     refused: None,
                 });
+                // The decision saw it stand, so something is odd: it must not become a loop.
+                let message = format!("The plan {digest} is not applied. {why} It is planned anew.");
+                let fault = Fault {
+                    reason: PLAN_FAILED,
+                    invalid: false,
+                    interrupted: false,
+                    message,
+                };
+                fail(status, inputs, &fault, times, now);
             }
         }
         Outcome::Busy { .. } | Outcome::Overtaken | Outcome::Settled => {}
     }
+}
+
+fn fail(status: &mut WorkspaceStatus, inputs: &str, fault: &Fault, times: Times, now: Timestamp) {
+    let wait = if fault.interrupted {
+        Duration::ZERO
+    } else if fault.invalid {
+        INVALID_RETRY
+    } else {
+        backoff(times.retry, status.failures)
+    };
+    status.failures = status.failures.saturating_add(i32::from(!fault.interrupted));
+    status.last_failure = Some(FailureStatus {
+        reason: fault.reason.to_owned(),
+        message: fault.message.clone(),
+        inputs: inputs.to_owned(),
+    });
+    status.next_run_at = Some(after(now, wait));
 }
 
 /// Doubled with each failure in a row.
@@ -135,10 +146,7 @@ mod tests {
     use ashlar_api::{Basis, PlanKind, PlanStatus, PlanSummary, UncertainChange};
 
     use super::*;
-    use crate::{
-        decide::{Run, Stage},
-        ended::Fault,
-    };
+    use crate::decide::{Run, Stage};
 
     fn now() -> Timestamp {
         Timestamp::from_second(1000).unwrap()
@@ -285,6 +293,10 @@ mod tests {
             why: String::new(),
         };
         assert!(absorbed(before.clone(), superseded("old"), None).plan.is_some());
-        assert!(absorbed(before, superseded("new"), None).plan.is_none());
+        let after = absorbed(before, superseded("new"), None);
+        assert_eq!(
+            (after.plan, after.failures, after.next_run_at.is_some()),
+            (None, 1, true)
+        );
     }
 }

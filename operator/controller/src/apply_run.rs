@@ -190,7 +190,9 @@ async fn conclude(
 /// Why a plan no longer stands on what is there, if it does not.
 fn moved(job: &Job, plan: &Plan, recovered: &Recovered, digest: &str, key: &[u8]) -> Option<&'static str> {
     let (then, now) = (&plan.previous_state, &recovered.state);
-    if then.lineage != now.lineage
+    // A state that was never written gets its lineage from the plan.
+    let first = now.lineage.is_empty() && then.is_empty();
+    if (then.lineage != now.lineage && !first)
         || then.serial != now.serial
         || (recovered.changed && !same_content(then, now))
     {
