@@ -3,7 +3,10 @@
 use std::{error::Error, path::Path};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../proto");
+    // Asked when it runs: a build folder may be shared by checkouts, and this program with it.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
+        .ok_or("CARGO_MANIFEST_DIR is not set: run this through cargo")?;
+    let folder = Path::new(&manifest).join("../../proto");
     let files = ["tfplugin5.proto", "tfplugin6.proto", "goplugin.proto"];
     println!("cargo::rerun-if-changed={}", folder.display());
     let descriptors = protox::compile(files, [&folder])?;

@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn every_recorded_case_passes_but_those_listed() {
-        let oracle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle");
+        let oracle = ashlar_xtask::layout::root().join("tests/oracle");
         let pending = std::fs::read_to_string(oracle.join("pending.txt")).unwrap();
         let cases = oracle.join("expressions");
         let base = module::Base::read(&cases).unwrap();

@@ -291,7 +291,7 @@ mod tests {
 
     #[test]
     fn every_recorded_case_passes() {
-        let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/oracle/syntax");
+        let cases = ashlar_xtask::layout::root().join("tests/oracle/syntax");
         let text = std::fs::read_to_string(cases.join("edges.jsonl")).unwrap();
         for line in text.lines() {
             let case: Case = serde_json::from_str(line).unwrap();

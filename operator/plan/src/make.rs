@@ -7,7 +7,7 @@ use std::{
 
 use ashlar_addr::{ConfigResource, Provider as ProviderAddr};
 use ashlar_config::Module;
-use ashlar_diag::Diags;
+use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_port::{Outside, Progress, Providers};
 use ashlar_state::State;
@@ -160,6 +160,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         }),
     };
     walk.run().await;
+    check_late_validations(&engine, &walk, inputs.options.mode);
     let mut found = std::mem::take(&mut *lock(&walk.found));
     found.diags.extend(checked);
     if inputs.options.mode == Mode::Destroy && !found.diags.has_errors() {
@@ -173,6 +174,33 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     }
     engine.close().await;
     finish(inputs, found, &graph)
+}
+
+/// Validations of variables that look at resources or locals: decided once those are planned. One that stays unknown would
+/// have to hold back, at apply, all that uses the variable; that is refused, never passed over.
+fn check_late_validations(engine: &Engine<'_>, walk: &PlanWalk<'_>, mode: Mode) {
+    let mut found = lock(&walk.found);
+    if mode == Mode::Destroy || found.diags.has_errors() {
+        return;
+    }
+    let scope = engine.values.scope();
+    for (variable, rule) in ashlar_config::later_validations(engine.module) {
+        let (condition, faults) = ashlar_eval::evaluate(&rule.condition, &scope);
+        if condition.is_known() || faults.has_errors() {
+            found
+                .diags
+                .extend(rule.validate_variable(&scope, variable.declared));
+            continue;
+        }
+        let detail = format!(
+            "Whether the value of variable {:?} is valid depends on what is known only after apply, and Ashlar does not \
+             hold back a part of an apply for that yet. Make the condition depend on known values, or use a precondition.",
+            &*variable.name
+        );
+        found
+            .diags
+            .push(Diag::error("Not supported yet", detail).at(rule.condition.span));
+    }
 }
 
 fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::node::Node>) -> Planned {

@@ -5,13 +5,22 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result};
 
-/// The root of the source tree this tool was built from.
+/// The root of the source tree that cargo runs this from. Cargo is asked when it runs, not when it was built: a build folder
+/// may be shared by checkouts, and this program with it.
 pub fn root() -> &'static Path {
-    let crate_folder = Path::new(env!("CARGO_MANIFEST_DIR"));
-    crate_folder.ancestors().nth(2).unwrap_or(crate_folder)
+    static ROOT: OnceLock<PathBuf> = OnceLock::new();
+    ROOT.get_or_init(|| {
+        let run_from = env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+        let package = run_from.unwrap_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")));
+        let root = package
+            .ancestors()
+            .find(|folder| folder.join("Cargo.lock").is_file());
+        root.unwrap_or(&package).to_owned()
+    })
 }
 
 /// The cache folder: `$ASHLAR_CACHE`, else `$XDG_CACHE_HOME/ashlar`, else `~/.cache/ashlar`. It need not exist yet.

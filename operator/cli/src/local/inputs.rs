@@ -63,6 +63,7 @@ pub(crate) fn gather(
         }
     }
     let mut files = vec![dir.join("terraform.tfvars")];
+    refuse_json(dir)?;
     let mut automatic: Vec<_> = std::fs::read_dir(dir)
         .with_context(|| format!("The folder {} cannot be read", dir.display()))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
@@ -92,4 +93,20 @@ pub(crate) fn gather(
         );
     }
     Ok((inputs, diags))
+}
+
+/// Files of values in JSON are read by Terraform and not here yet; passing them over would plan with other values.
+fn refuse_json(dir: &Path) -> anyhow::Result<()> {
+    let entries =
+        std::fs::read_dir(dir).with_context(|| format!("The folder {} cannot be read", dir.display()))?;
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name == "terraform.tfvars.json" || name.ends_with(".auto.tfvars.json") {
+            bail!(
+                "The file of values {name} is in JSON, which is not read yet. Write its values as a .tfvars file."
+            );
+        }
+    }
+    Ok(())
 }
