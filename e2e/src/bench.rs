@@ -19,6 +19,9 @@ pub struct Bench {
     pub ashlar: PathBuf,
     /// Folder with provider packages.
     pub mirror: PathBuf,
+    terraform: PathBuf,
+    terraform_settings: PathBuf,
+    pub(crate) helm: PathBuf,
     kubectl: PathBuf,
 }
 
@@ -34,6 +37,9 @@ impl Bench {
             kubeconfig: path("KUBECONFIG")?,
             ashlar: path("ASHLAR_BIN")?,
             mirror: path("ASHLAR_PLUGIN_MIRROR")?,
+            terraform: path("ASHLAR_TERRAFORM")?,
+            terraform_settings: path("ASHLAR_TERRAFORM_CONFIG")?,
+            helm: path("ASHLAR_HELM")?,
             kubectl: process::need("kubectl", "it is how the scenarios look at the cluster")?,
         };
         static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();
@@ -57,6 +63,15 @@ impl Bench {
             "--timeout=60s",
         ])?;
         Ok(())
+    }
+
+    /// Terraform itself, as the administrator, with the same provider packages and no others.
+    pub fn terraform(&self) -> Command {
+        let mut command = Command::new(&self.terraform);
+        command
+            .env("TF_CLI_CONFIG_FILE", &self.terraform_settings)
+            .env("KUBE_CONFIG_PATH", &self.kubeconfig);
+        command
     }
 
     /// Runs kubectl and gives what it prints; an error tells what it said.

@@ -1,12 +1,15 @@
-//! What the cluster scenarios share: a namespace per test, operators as processes, kubectl, and waiting with an end.
+//! What the cluster scenarios share: a namespace per test with the chart in it, operators as processes that have the
+//! rights of the chart's ServiceAccount and no others, kubectl, and waiting with an end.
 //!
 //! `cargo xtask e2e` starts the control plane and sets the environment that [`Bench::open`] reads. Scenarios stand in
-//! `tests/`, look at the cluster as users do, by `kubectl`, and depend on nothing of the product but its binary.
+//! `tests/`, look at the cluster as users do, by `kubectl`, and depend on nothing of the product but its binary and its chart.
 
 mod bench;
 mod namespace;
 mod operator;
+mod world;
 
 pub use bench::Bench;
 pub use namespace::{Namespace, condition, reason};
 pub use operator::Operator;
+pub use world::World;

@@ -1,17 +1,19 @@
 //! A namespace of its own for each test, with the ways to write to it, to look, and to wait.
 
 use std::{
+    path::Path,
     thread::sleep,
     time::{Duration, Instant, SystemTime},
 };
 
 use anyhow::{Context, Result, bail};
+use ashlar_xtask::{process, release::Release};
 use serde_json::Value;
 
-use crate::Bench;
+use crate::{Bench, World};
 
 /// How long a scenario waits for one thing, on a slow and busy machine.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_secs(180);
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// A namespace, removed when it is dropped.
@@ -20,18 +22,41 @@ pub struct Namespace {
     pub bench: Bench,
     /// Its name.
     pub name: String,
+    /// What the test provider manages.
+    pub world: World,
 }
 
 impl Namespace {
-    /// Makes one whose name begins so.
+    /// Makes one whose name begins so, with the chart installed in it.
     pub fn new(bench: &Bench, prefix: &str) -> Result<Self> {
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH)?;
         let name = format!("{prefix}-{}-{}", std::process::id(), since.subsec_nanos());
         bench.kubectl(&["create", "namespace", &name])?;
-        Ok(Self {
+        let namespace = Self {
             bench: bench.clone(),
             name,
-        })
+            world: World::new()?,
+        };
+        let list = |name: &str, path: &Path| format!("{name}={{{}}}", path.display());
+        // It looks after its own namespace only: the scenarios run side by side.
+        let values = [
+            "crds.install=false".to_owned(),
+            format!("watchNamespaces={{{}}}", namespace.name),
+            "log.filter=info\\,ashlar_controller=debug".to_owned(),
+            list("providerMirrors", &bench.mirror),
+            list("writableFolders", namespace.world.path()),
+        ];
+        process::output(&mut namespace.release().install(&values))
+            .context("the chart cannot be installed")?;
+        Ok(namespace)
+    }
+
+    pub(crate) fn release(&self) -> Release {
+        Release {
+            helm: self.bench.helm.clone(),
+            kubeconfig: self.bench.kubeconfig.clone(),
+            namespace: self.name.clone(),
+        }
     }
 
     /// Runs kubectl in it.
@@ -102,6 +127,23 @@ impl Namespace {
             }
             sleep(PAUSE);
         }
+    }
+
+    /// The digest of the plan that waits for approval, once there is one other than `old`.
+    pub fn pending(&self, name: &str, old: &str) -> Result<String> {
+        self.wait(name, "a new plan waits", |workspace| {
+            let digest = workspace["status"]["plan"]["digest"].as_str()?;
+            let waits = condition(workspace, "AwaitingApproval").as_deref() == Some("True");
+            (waits && digest != old).then(|| digest.to_owned())
+        })
+    }
+
+    /// Asks for a plan at once.
+    pub fn request(&self, name: &str, token: &str) -> Result<()> {
+        self.patch(
+            name,
+            &serde_json::json!({ "metadata": { "annotations": { "ashlar.dev/requestedAt": token } } }),
+        )
     }
 
     /// Waits until its condition has this status.

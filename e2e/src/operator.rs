@@ -3,7 +3,7 @@
 use std::{
     fs::File,
     path::PathBuf,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -18,36 +18,24 @@ use crate::Namespace;
 /// How long an operator may take to end in order.
 const FAREWELL: Duration = Duration::from_secs(60);
 
-/// A running operator that looks after one namespace.
+/// A running operator, as the Deployment in its namespace would have it.
 pub struct Operator {
     child: Child,
     folder: TempDir,
 }
 
 impl Operator {
-    /// Starts one, with further arguments.
+    /// Starts one as the chart's ServiceAccount, with further arguments.
     pub fn start(namespace: &Namespace, arguments: &[&str]) -> Result<Self> {
         // Short: sockets lie below.
         let folder = tempfile::Builder::new().prefix("a").tempdir_in("/tmp")?;
-        let bench = &namespace.bench;
+        let mut command = namespace
+            .release()
+            .operator(&namespace.bench.ashlar, folder.path())?;
         let log = File::create(folder.path().join("log"))?;
-        let child = Command::new(&bench.ashlar)
-            .args([
-                "run",
-                "--namespace",
-                &namespace.name,
-                "--operator-namespace",
-                &namespace.name,
-            ])
-            .arg("--mirror")
-            .arg(&bench.mirror)
-            .arg("--cache-dir")
-            .arg(folder.path().join("c"))
-            .arg("--work-dir")
-            .arg(folder.path().join("w"))
+        let child = command
+            .args(["--log-format", "text"])
             .args(arguments)
-            .env("KUBECONFIG", &bench.kubeconfig)
-            .env("RUST_LOG", "info,ashlar=debug,ashlar_controller=debug")
             .stdin(Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log)
@@ -59,6 +47,16 @@ impl Operator {
     /// What it logs to.
     pub fn log(&self) -> PathBuf {
         self.folder.path().join("log")
+    }
+
+    /// The file that holds its token, which no provider may see.
+    pub fn token(&self) -> PathBuf {
+        self.folder.path().join("token")
+    }
+
+    /// The folder that holds what its runs lay out.
+    pub fn work(&self) -> PathBuf {
+        self.folder.path().join("w")
     }
 
     /// Its process.

@@ -37,6 +37,7 @@ pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
         mirrors: vec![mirror.to_owned()],
         cache: scratch.path().join("cache"),
         scratch: scratch.path().to_owned(),
+        writable: Vec::new(),
         launcher: Launcher {
             program: std::env::current_exe()?,
             arguments: vec!["launch".into()],

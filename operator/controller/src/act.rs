@@ -13,6 +13,7 @@ use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::{
+    absorb::Times,
     apply_run,
     context::Context,
     decide::{Cause, Decision, Ground, Run, Seen, Stage, recorded},
@@ -138,7 +139,7 @@ pub(crate) async fn act(
 }
 
 /// How long until the next pass, if nothing changes before.
-pub(crate) fn next_look(seen: &Seen, decision: &Decision, interval: Duration) -> Duration {
+pub(crate) fn next_look(seen: &Seen, decision: &Decision, Times { interval, retry, .. }: Times) -> Duration {
     use crate::decide::{Rest, Wait};
     let until = |time: jiff::Timestamp| {
         Duration::try_from(time.duration_since(seen.now))
@@ -148,10 +149,11 @@ pub(crate) fn next_look(seen: &Seen, decision: &Decision, interval: Duration) ->
     match decision {
         Decision::Wait(Wait::Lock(lock)) => until(lock.until),
         Decision::Wait(Wait::Failure { until: time, .. }) => until(*time),
+        Decision::Wait(Wait::Obstacle(_)) => retry,
         Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => seen.due.map_or(interval, until),
         // A change wakes; this is for those that were missed.
         Decision::Wait(Wait::Inputs(_) | Wait::Approval { .. } | Wait::Uncertain(_))
-        | Decision::Rest(Rest::Gone | Rest::Suspended | Rest::Draining) => interval,
+        | Decision::Rest(Rest::Gone | Rest::Suspended { .. } | Rest::Draining) => interval,
         // The end of the run wakes.
         Decision::Watch(_)
         | Decision::Stop(_)

@@ -32,6 +32,10 @@ pub struct OperatorArgs {
     /// Holds the files of runs and the private folders of providers. Keep its name short: sockets lie below it.
     #[arg(long, env = "ASHLAR_WORK_DIR", default_value = "/tmp/ashlar/work")]
     pub work_dir: PathBuf,
+    /// Folder that providers may write to beside their private one (repeat for more), such as a mounted volume. The
+    /// providers of all workspaces share it.
+    #[arg(long = "writable", env = "ASHLAR_WRITABLE", value_delimiter = ':')]
+    pub writable: Vec<PathBuf>,
     /// Plans at once.
     #[arg(long, env = "ASHLAR_CONCURRENCY_PLAN", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub concurrency_plan: u16,

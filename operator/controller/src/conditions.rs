@@ -137,16 +137,16 @@ impl Writer {
     fn rest(&mut self, rest: Rest, status: &WorkspaceStatus, changes: &str) {
         match rest {
             Rest::Gone | Rest::Draining => {}
-            Rest::Suspended => {
-                self.clear(RECONCILING);
-                if !self.conditions.iter().any(|condition| condition.type_ == READY) {
-                    self.set(
-                        READY,
-                        "Unknown",
-                        "Suspended",
-                        "Nothing is started while spec.suspend is set.",
-                    );
-                }
+            Rest::Suspended { current: true } => {
+                self.settled(
+                    "True",
+                    "Suspended",
+                    "The objects are as the module says; spec.suspend is set.",
+                );
+            }
+            Rest::Suspended { current: false } => {
+                let message = "Nothing is started while spec.suspend is set.";
+                self.settled("Unknown", "Suspended", message);
             }
             Rest::InSync => {
                 let applied = status
@@ -176,6 +176,7 @@ impl Writer {
                 );
             }
             Wait::Inputs(InputFault::Invalid(what)) => self.stalled(what),
+            Wait::Obstacle(what) => self.retrying("Unreadable", what),
             Wait::Failure { invalid, .. } => {
                 let failure = status.last_failure.as_ref();
                 let message = failure.map(|failure| failure.message.clone()).unwrap_or_default();
@@ -305,8 +306,10 @@ fn approval(status: &WorkspaceStatus, seen: &Seen, decision: &Decision) -> Optio
         Decision::Plan { .. }
         | Decision::Watch(Stage::Plan)
         | Decision::Stop(Stage::Plan)
-        | Decision::Rest(Rest::Gone | Rest::Suspended | Rest::Draining)
-        | Decision::Wait(Wait::Inputs(_) | Wait::Failure { .. } | Wait::Lock(_) | Wait::Uncertain(_))
+        | Decision::Rest(Rest::Gone | Rest::Suspended { .. } | Rest::Draining)
+        | Decision::Wait(
+            Wait::Inputs(_) | Wait::Obstacle(_) | Wait::Failure { .. } | Wait::Lock(_) | Wait::Uncertain(_),
+        )
         | Decision::AddFinalizer
         | Decision::Settle(_)
         | Decision::Release { .. } => status.approval.clone(),

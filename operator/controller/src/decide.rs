@@ -26,6 +26,8 @@ pub(crate) struct Seen {
     /// The inputs' digest, or why they cannot be had.
     pub(crate) inputs: Result<String, InputFault>,
     pub(crate) state: StateSeen,
+    /// Why state or inputs could not be read, if so: what stands there in their place says nothing then.
+    pub(crate) obstacle: Option<String>,
     /// The newest plan, as the status keeps it.
     pub(crate) plan: Option<PlanSeen>,
     /// The plan applied last, from which a destroy can be planned when inputs are gone.
@@ -146,7 +148,10 @@ pub(crate) enum Decision {
 pub(crate) enum Rest {
     /// The object is gone for us.
     Gone,
-    Suspended,
+    /// With `current`, what was applied is still what is wanted.
+    Suspended {
+        current: bool,
+    },
     Draining,
     /// Objects are as the module says.
     InSync,
@@ -160,6 +165,8 @@ pub(crate) enum Rest {
 pub(crate) enum Wait {
     /// For inputs.
     Inputs(InputFault),
+    /// For state or inputs to become readable.
+    Obstacle(String),
     /// For other inputs, or for the time to try again.
     Failure { invalid: bool, until: Timestamp },
     /// For whoever holds the lock.
@@ -216,7 +223,7 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     if seen.draining {
         return Decision::Rest(Rest::Draining);
     }
-    let vacant = seen.state.things == 0 && seen.state.uncertain.is_empty();
+    let vacant = seen.obstacle.is_none() && seen.state.things == 0 && seen.state.uncertain.is_empty();
     if seen.deleting && (seen.deletion == DeletionPolicy::Retain || vacant) {
         return match &seen.lock {
             // Whoever holds the lock may be about to write what we would take for nothing.
@@ -224,11 +231,21 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
             _ => Decision::Release { forget: vacant },
         };
     }
+    let kind = if seen.deleting || seen.mode == Mode::Destroy {
+        PlanKind::Destroy
+    } else {
+        PlanKind::Apply
+    };
     if seen.suspended {
-        return Decision::Rest(Rest::Suspended);
+        return Decision::Rest(Rest::Suspended {
+            current: is_current(seen, kind),
+        });
     }
     if !seen.finalizer {
         return Decision::AddFinalizer;
+    }
+    if let Some(obstacle) = &seen.obstacle {
+        return Decision::Wait(Wait::Obstacle(obstacle.clone()));
     }
     let settled: Vec<String> = seen
         .state
@@ -245,11 +262,6 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         // Inputs may be deleted before the workspace that needs them.
         (Err(_), Some(digest)) if seen.deleting => (recorded(digest), Ground::LastApplied),
         (Err(fault), _) => return Decision::Wait(Wait::Inputs(fault.clone())),
-    };
-    let kind = if seen.deleting || seen.mode == Mode::Destroy {
-        PlanKind::Destroy
-    } else {
-        PlanKind::Apply
     };
     let cause = stale(seen, kind, &inputs);
     if let Some(failure) = seen.failure.as_ref().filter(|failure| failure.inputs == inputs)
@@ -296,6 +308,18 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
 /// What inputs are called that come from a plan.
 pub(crate) fn recorded(digest: &str) -> String {
     format!("recorded:{digest}")
+}
+
+/// Was all that is wanted now applied?
+fn is_current(seen: &Seen, kind: PlanKind) -> bool {
+    let done = seen
+        .plan
+        .as_ref()
+        .is_some_and(|plan| matches!(plan.standing, Standing::Empty | Standing::Applied));
+    let inputs = seen.inputs.as_ref();
+    done && seen.obstacle.is_none()
+        && seen.failure.is_none()
+        && inputs.is_ok_and(|inputs| stale(seen, kind, inputs).is_none())
 }
 
 /// Why the newest plan, if any, no longer stands.

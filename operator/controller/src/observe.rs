@@ -13,7 +13,7 @@ use ashlar_store::{
 };
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::{Resource, ResourceExt};
+use kube::{Api, Resource, ResourceExt};
 use sha2::{Digest, Sha256};
 
 use crate::{
@@ -23,6 +23,7 @@ use crate::{
     ended::{Ended, INVALID, Outcome},
     inputs::{GatherError, Inputs, gather, references},
     message::{Secrets, errors},
+    outputs::reason,
     registry::{Sight, Tracked},
 };
 
@@ -57,17 +58,8 @@ impl Observed {
     }
 }
 
-/// Why a pass could not see.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum ObserveError {
-    #[error("cannot read inputs")]
-    Inputs(#[source] GatherError),
-    #[error("cannot read state: {0}")]
-    State(String),
-}
-
 /// Looks at one workspace.
-pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<Observed, ObserveError> {
+pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Observed {
     let namespace = workspace.namespace().unwrap_or_default();
     let name = workspace.name_any();
     let uid = workspace.uid().unwrap_or_default();
@@ -106,6 +98,7 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
     let look = going.is_none() && (finalizer || !deleting);
     let mut inputs = None;
     let mut state = StateSeen::default();
+    let mut obstacle = None;
     let input_result = match (&place, look) {
         (None, _) => {
             let why = slot
@@ -115,12 +108,14 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
         }
         (Some(_), false) => Ok(String::new()),
         (Some(place), true) => {
-            let recovered = peek(&context.client, &place.slot).await;
-            let recovered = recovered.map_err(|diags| {
-                ObserveError::State(errors(&diags, &Default::default(), &Secrets::default()))
-            })?;
-            state = state_seen(&recovered);
-            show_state(&mut status, &place.slot, &recovered);
+            match peek(&context.client, &place.slot).await {
+                Ok(recovered) => {
+                    obstacle = other_owner(context, place, &recovered).await;
+                    state = state_seen(&recovered);
+                    show_state(&mut status, &place.slot, &recovered);
+                }
+                Err(diags) => obstacle = Some(errors(&diags, &Default::default(), &Secrets::default())),
+            }
             let keys = context.key.workspace(&uid);
             match gather(&context.client, &namespace, &workspace, &keys).await {
                 Ok(found) => {
@@ -129,7 +124,10 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
                     Ok(digest)
                 }
                 Err(GatherError::Fault(fault)) => Err(fault),
-                Err(error) => return Err(ObserveError::Inputs(error)),
+                Err(GatherError::Api { what, source }) => {
+                    obstacle.get_or_insert(format!("{what} cannot be read: {}.", reason(&source)));
+                    Ok(String::new())
+                }
             }
         }
     };
@@ -150,6 +148,7 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
         draining: context.draining.load(Ordering::SeqCst),
         inputs: input_result,
         state,
+        obstacle,
         plan: plan_seen(&status),
         last_applied: status.last_applied_plan.clone(),
         failure: failure_seen(&status),
@@ -160,7 +159,7 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
             .map(|list| list.split(',').map(|address| address.trim().to_owned()).collect())
             .unwrap_or_default(),
     };
-    Ok(Observed {
+    Observed {
         workspace,
         place,
         status,
@@ -169,6 +168,32 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Result<O
         going,
         ended,
         requested_at,
+    }
+}
+
+/// Another workspace of this namespace, if it exists still, whose state this is: two that apply to one state would destroy
+/// each other's objects.
+async fn other_owner(context: &Context, place: &Place, recovered: &Recovered) -> Option<String> {
+    let owner = recovered.owner.as_ref().filter(|owner| owner.uid != place.uid)?;
+    let api: Api<Workspace> = Api::namespaced(context.client.clone(), &place.namespace);
+    let found = match api.get_metadata_opt(&owner.name).await {
+        Ok(found) => found,
+        Err(error) => {
+            return Some(format!(
+                "Workspace {} cannot be read: {}.",
+                owner.name,
+                reason(&error)
+            ));
+        }
+    };
+    let exists = found.is_some_and(|found| found.uid().as_ref() == Some(&owner.uid));
+    exists.then(|| {
+        format!(
+            "The state in Secret {} is that of Workspace {}. Give this one another state.secretSuffix, or delete that one \
+             first, with deletionPolicy Retain.",
+            place.slot.secret(),
+            owner.name
+        )
     })
 }
 

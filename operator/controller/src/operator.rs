@@ -233,6 +233,7 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<Settings> {
         mirrors: args.mirrors.clone(),
         cache: make(&args.cache_dir)?,
         scratch: make(&work.join("p"))?,
+        writable: args.writable.clone(),
         launcher: Launcher {
             program: std::env::current_exe().context("this program's own file cannot be found")?,
             arguments: vec!["launch".into()],

@@ -15,7 +15,7 @@ use crate::{
     context::Context,
     decide::{Cause, Decision, Rest, Wait, decide},
     ended::{Ended, Outcome},
-    observe::{ObserveError, Observed, observe, times},
+    observe::{Observed, observe, times},
     outputs::reason,
 };
 
@@ -24,8 +24,6 @@ use crate::{
 pub(crate) enum PassError {
     #[error("cannot read the workspace: {}", reason(.0))]
     Get(Box<kube::Error>),
-    #[error(transparent)]
-    Observe(#[from] ObserveError),
     #[error(transparent)]
     Act(#[from] ActError),
     #[error("cannot write the status: {}", reason(.0))]
@@ -45,8 +43,8 @@ pub(crate) async fn pass(cached: Arc<Workspace>, context: Arc<Context>) -> Resul
         context.forget(&namespace, &name, cached.uid().as_deref());
         return Ok(Action::await_change());
     };
-    let interval = times(&workspace).interval;
-    let mut observed = observe(&context, workspace).await?;
+    let times = times(&workspace);
+    let mut observed = observe(&context, workspace).await;
     let decision = decide(&observed.seen);
     tracing::debug!(namespace, name, ?decision, "decided");
     let inputs = observed.inputs.as_ref().map(|inputs| InputsStatus {
@@ -67,11 +65,11 @@ pub(crate) async fn pass(cached: Arc<Workspace>, context: Arc<Context>) -> Resul
             context.forget(&namespace, &name, observed.workspace.uid().as_deref());
             return Ok(Action::await_change());
         }
-        Done::Later => return Ok(Action::requeue(next_look(&observed.seen, &decision, interval))),
+        Done::Later => return Ok(Action::requeue(next_look(&observed.seen, &decision, times))),
         Done::Yes => {}
     }
     publish(&context, &api, &mut observed, &decision, inputs).await?;
-    Ok(Action::requeue(next_look(&observed.seen, &decision, interval)))
+    Ok(Action::requeue(next_look(&observed.seen, &decision, times)))
 }
 
 /// Writes the status, if it differs and is this replica's to write.

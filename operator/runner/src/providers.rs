@@ -155,7 +155,7 @@ pub(crate) fn plugins(
             working_folder: folder.to_owned(),
             scratch: settings.scratch.clone(),
             readable: vec![folder.to_owned()],
-            writable: Vec::new(),
+            writable: settings.writable.clone(),
             redact,
             handshake: Duration::from_secs(60),
         },

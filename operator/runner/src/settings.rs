@@ -24,6 +24,8 @@ pub struct Settings {
     pub scratch: PathBuf,
     /// What becomes a plugin.
     pub launcher: Launcher,
+    /// Folders that plugins may write to beside their private one, such as a mounted volume; all runs share them.
+    pub writable: Vec<PathBuf>,
     /// How plugins are kept to their own.
     pub fence: Fence,
     /// Do plugins see the environment of this process, as in Terraform, or only what a run gives them?

@@ -3,6 +3,16 @@
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::Intent;
 use ashlar_state::{Journal, State, replay};
+use serde::{Deserialize, Serialize};
+
+/// A workspace, as the state that it applied to names it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StateOwner {
+    /// The object's name.
+    pub name: String,
+    /// Its uid: one of the same name that was made anew is another.
+    pub uid: String,
+}
 
 /// The state as far as anyone can know it.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +26,8 @@ pub struct Recovered {
     pub changed: bool,
     /// The digest of the last plan whose apply began: its approval is spent.
     pub begun: Option<String>,
+    /// The workspace that this apply was of. While that exists, the state is no one else's.
+    pub owner: Option<StateOwner>,
     /// What a person should know of how it was found.
     pub warnings: Diags,
 }
@@ -62,6 +74,7 @@ pub(crate) fn recover(bytes: Option<&[u8]>, journal: &Journal, covered: u64) -> 
         uncertain,
         changed,
         begun: None,
+        owner: None,
         warnings,
     })
 }

@@ -77,7 +77,7 @@ impl Bench {
     }
 
     fn tests(&self, name: Option<&str>, cluster: &Cluster) -> Result<Count> {
-        let mut command = cargo("test --package ashlar-e2e --no-fail-fast --");
+        let mut command = cargo("test --package ashlar-e2e --no-fail-fast -- --test-threads 4");
         command
             .args(name)
             .env("KUBECONFIG", cluster.kubeconfig())

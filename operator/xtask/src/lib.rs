@@ -10,4 +10,5 @@
 pub mod cluster;
 pub mod layout;
 pub mod process;
+pub mod release;
 pub mod tools;

@@ -1,7 +1,6 @@
 //! `cargo xtask test`: everything the project can say about itself, in one run. This is what continuous integration
 //! runs; its last line is `N passed, N failed`.
 //!
-//! Not yet among the steps: `e2e` and `quickstart --cluster`, which have commands of their own.
 //! Every step is run, whatever became of the ones before, and any failure fails the run.
 
 use anyhow::Result;
@@ -26,13 +25,17 @@ pub(crate) fn run(Args {}: &Args) -> Result<()> {
         "test --package ashlar-provider --features real-providers --test real_providers --no-fail-fast";
     steps.push(Step::new("real providers", || with_plugins(providers).map(Some)));
     steps.push(Step::new("stores on a cluster", || e2e::stores().map(Some)));
+    steps.push(Step::new("end to end", || e2e::fresh(None).map(Some)));
     steps.push(Step::new("quickstart", || quickstart::test(false).map(|()| None)));
+    steps.push(Step::new("quickstart in a cluster", || {
+        quickstart::test(true).map(|()| None)
+    }));
     step::run_all(steps)
 }
 
 fn conformance(kind: &str) -> Step {
     let line = format!(
-        "run --release --package ashlar-conformance -- {kind} tests/oracle/{kind} \
+        "run --package ashlar-conformance -- {kind} tests/oracle/{kind} \
          --pending tests/oracle/pending.txt"
     );
     let name = format!("conformance {kind}");

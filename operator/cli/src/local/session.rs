@@ -60,6 +60,7 @@ impl<'a> Session<'a> {
             mirrors: mirrors(place, &dir),
             cache: cache_folder(&dir),
             scratch: scratch.path().to_owned(),
+            writable: Vec::new(),
             launcher,
             fence: Fence::Off,
             inherit_environment: true,

@@ -28,6 +28,7 @@ pub(crate) fn pending() -> Seen {
             begun: None,
             uncertain: Vec::new(),
         },
+        obstacle: None,
         plan: Some(PlanSeen {
             digest: DIGEST.to_owned(),
             kind: PlanKind::Apply,
@@ -254,7 +255,10 @@ fn deletion_keeps_or_destroys() {
     check(&[&destroying], waiting(None));
     check(&[&destroying, &approve], apply());
     check(&[&destroying, &auto], apply());
-    check(&[&destroying, &suspended], Decision::Rest(Rest::Suspended));
+    check(
+        &[&destroying, &suspended],
+        Decision::Rest(Rest::Suspended { current: false }),
+    );
     // Only what is planned to be destroyed is, under whatever mode.
     check(
         &[&destroying, &approve, &|seen: &mut Seen| {
@@ -339,7 +343,7 @@ fn runs_are_watched_and_stopped() {
     );
     check(
         &[&auto, &|seen: &mut Seen| seen.suspended = true],
-        Decision::Rest(Rest::Suspended),
+        Decision::Rest(Rest::Suspended { current: false }),
     );
     check(
         &[&auto, &|seen: &mut Seen| seen.finalizer = false],

@@ -14,6 +14,8 @@ pub(super) const FENCE: &str = "ashlar.dev/fence";
 pub(super) const COVERED: &str = "ashlar.dev/journal-covered";
 /// The digest of the last plan whose apply began.
 pub(super) const BEGUN: &str = "ashlar.dev/begun-plan";
+/// The workspace of that apply.
+pub(super) const OWNER: &str = "ashlar.dev/workspace";
 /// Which replica holds a lock under which ID.
 pub(super) const LOCKED_BY: &str = "ashlar.dev/lock";
 /// On chunks: what they are chunks of.

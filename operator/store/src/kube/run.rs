@@ -14,10 +14,10 @@ use super::{
     guarded::annotation,
     journal::{self, JournalSecret},
     lease::{Lock, Shared, lost},
-    names::{BEGUN, Slot},
+    names::{BEGUN, OWNER, Slot},
     state::{self, StateSecret, covered_of},
 };
-use crate::{Recovered, recovery::recover};
+use crate::{Recovered, StateOwner, recovery::recover};
 
 const SAVING: &str = "Failed to save state";
 const READING: &str = "Failed to read state";
@@ -26,6 +26,7 @@ const READING: &str = "Failed to read state";
 pub struct KubeStore {
     client: Client,
     lock: Arc<Shared>,
+    owner: Option<StateOwner>,
     inner: Mutex<Inner>,
 }
 
@@ -52,7 +53,7 @@ impl KubeStore {
             .await
             .map_err(|fault| fault.diags(READING))?;
         let mut recovered = recover(bytes.as_deref(), journal.journal(), covered_of(state.secret()))?;
-        recovered.begun = annotation(state.secret(), BEGUN).map(str::to_owned);
+        mark(&mut recovered, state.secret());
         let before = journal.journal().last();
         let inner = Mutex::new(Inner {
             state,
@@ -63,20 +64,25 @@ impl KubeStore {
             Self {
                 client: client.clone(),
                 lock: shared,
+                owner: owner.map(|owner| StateOwner {
+                    name: owner.name.clone(),
+                    uid: owner.uid.clone(),
+                }),
                 inner,
             },
             recovered,
         ))
     }
 
-    /// Notes that the apply of the plan with this digest begins: its approval is spent.
+    /// Notes that the apply of the plan with this digest begins: its approval is spent, and the state is its workspace's.
     pub async fn begin(&self, digest: &str) -> Result<(), Diags> {
+        let mut notes = vec![(BEGUN, digest.to_owned())];
+        if let Some(owner) = &self.owner {
+            notes.push((OWNER, serde_json::to_string(owner).unwrap_or_default()));
+        }
         let mut inner = self.inner.lock().await;
-        inner
-            .state
-            .note(self.still_held(), BEGUN, digest)
-            .await
-            .map_err(|fault| self.tell(&fault))
+        let noted = inner.state.note(self.still_held(), &notes).await;
+        noted.map_err(|fault| self.tell(&fault))
     }
 
     /// Ends the run: leaves out of the journal what is saved. A store that is dropped instead loses nothing.
@@ -144,6 +150,12 @@ impl RunStore for KubeStore {
     }
 }
 
+/// What the Secret says of the apply that began last.
+fn mark(recovered: &mut Recovered, secret: &Secret) {
+    recovered.begun = annotation(secret, BEGUN).map(str::to_owned);
+    recovered.owner = annotation(secret, OWNER).and_then(|text| serde_json::from_str(text).ok());
+}
+
 /// Reads what is there without a lock: it may change the moment after.
 pub async fn peek(client: &Client, slot: &Slot) -> Result<Recovered, Diags> {
     let api: Api<Secret> = Api::namespaced(client.clone(), slot.namespace());
@@ -165,10 +177,9 @@ pub async fn peek(client: &Client, slot: &Slot) -> Result<Recovered, Diags> {
             };
             let journal = journal::read(client, slot, &lines.unwrap_or_default()).await?.0;
             let mut recovered = recover(bytes.as_deref(), &journal, found.as_ref().map_or(0, covered_of))?;
-            recovered.begun = found
-                .as_ref()
-                .and_then(|secret| annotation(secret, BEGUN))
-                .map(str::to_owned);
+            if let Some(secret) = &found {
+                mark(&mut recovered, secret);
+            }
             Ok::<_, Diags>(recovered)
         };
         match read.await {

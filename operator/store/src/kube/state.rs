@@ -161,16 +161,18 @@ impl StateSecret {
         Ok(())
     }
 
-    /// Sets an annotation on the state.
+    /// Sets annotations on the state.
     pub(super) async fn note(
         &mut self,
         still_held: impl Fn() -> Result<(), Fault>,
-        key: &str,
-        value: &str,
+        notes: &[(&str, String)],
     ) -> Result<(), Fault> {
-        self.secret
-            .update(still_held, |secret| annotate(secret, key, value))
-            .await
+        let change = |secret: &mut Secret| {
+            for (key, value) in notes {
+                annotate(secret, key, value);
+            }
+        };
+        self.secret.update(still_held, change).await
     }
 
     /// Removes what the state is no longer in.

@@ -1,4 +1,5 @@
-//! The walk on a control plane: the kinds, the operator, and the example's Workspace, handled by `kubectl` alone.
+//! The walk on a control plane: the chart, the operator with its rights, and the example's Workspace, handled by `kubectl`
+//! alone.
 //!
 //! The control plane is removed with its folder, and the operator ends, whatever became of the walk.
 
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use ashlar_xtask::cluster::Cluster;
 use ashlar_xtask::tools::{self, Group, Tools};
-use ashlar_xtask::{layout, process};
+use ashlar_xtask::{layout, process, release::Release};
 
 use super::{Approver, EXAMPLE};
 use crate::step;
@@ -26,7 +27,7 @@ const OUTPUTS: &str = "jsonpath={range .status.outputs[*]}{.name}{\" = \"}{.valu
 const DIGEST: &str = "jsonpath={.status.plan.digest}";
 
 pub(super) fn walk(ashlar: &Path, folder: &Path, approver: Approver) -> Result<()> {
-    let tools = tools::build(&[Group::Kube, Group::Providers])?;
+    let tools = tools::build(&[Group::Kube, Group::Helm, Group::Providers])?;
     let cluster = Cluster::up(&folder.join("control-plane"), &tools)?;
     let outcome = in_cluster(ashlar, &cluster, &tools, folder, approver);
     cluster.destroy()?;
@@ -41,10 +42,20 @@ fn in_cluster(
     approver: Approver,
 ) -> Result<()> {
     let kubectl = Kubectl { cluster };
-    kubectl.show(&["create", "namespace", "ashlar-system"])?;
-    kubectl.show(&["apply", "--server-side", "-f", "crds"])?;
+    let release = Release {
+        helm: tools.path("ASHLAR_HELM")?.to_owned(),
+        kubeconfig: cluster.kubeconfig(),
+        namespace: "ashlar-system".to_owned(),
+    };
+    let mirror = tools.path("ASHLAR_PLUGIN_MIRROR")?;
+    let helm = release.install(&[format!("providerMirrors={{{}}}", mirror.display())]);
+    println!("\n$ {}", process::show(&helm));
+    step::text(helm)?;
     kubectl.show(&["wait", "--for=condition=Established", "crd/workspaces.ashlar.dev"])?;
-    let mut operator = Operator::start(ashlar, cluster, tools, folder)?;
+    println!(
+        "\nNo node runs here: the operator is started by hand, with the Deployment's flags and ServiceAccount."
+    );
+    let mut operator = Operator::start(ashlar, &release, folder)?;
     let outcome = by_kubectl(&kubectl, &mut operator, approver);
     let ended = operator.stop();
     if outcome.is_err() {
@@ -156,27 +167,22 @@ fn quoted(words: &[&str]) -> String {
         .join(" ")
 }
 
-/// The operator, outside of the cluster, with the administrator's rights.
+/// The operator, outside of the cluster, with no rights but those of the chart.
 struct Operator {
     child: Child,
     log: PathBuf,
 }
 
 impl Operator {
-    fn start(ashlar: &Path, cluster: &Cluster, tools: &Tools, folder: &Path) -> Result<Self> {
+    fn start(ashlar: &Path, release: &Release, folder: &Path) -> Result<Self> {
         let log = folder.join("operator.log");
         let file = File::create(&log).with_context(|| format!("cannot write {}", log.display()))?;
-        let mut command = Command::new(ashlar);
+        let mut command = release.operator(ashlar, folder)?;
         command
-            .args(["run", "--log-format", "text", "--cache-dir"])
-            .arg(folder.join("cache"))
-            .arg("--work-dir")
-            .arg(folder.join("work"))
-            .env("KUBECONFIG", cluster.kubeconfig())
+            .args(["--log-format", "text"])
             .stdin(Stdio::null())
             .stdout(file.try_clone()?)
             .stderr(file);
-        tools.set(&mut command);
         println!("\n$ {} &", process::show(&command));
         let child = command.spawn().context("cannot start the operator")?;
         Ok(Self { child, log })

@@ -4,6 +4,8 @@ use anyhow::Result;
 use ashlar_e2e::{Bench, Namespace, Operator, condition, reason};
 use serde_json::json;
 
+use crate::kiln;
+
 const WORKSPACE: &str = r#"
 apiVersion: ashlar.dev/v1alpha1
 kind: Workspace
@@ -42,15 +44,6 @@ fn secret(password: &str) -> String {
     format!("apiVersion: v1\nkind: Secret\nmetadata: {{name: login}}\nstringData: {{password: {password}}}\n")
 }
 
-/// The digest of the plan that waits, other than `old`.
-fn pending(namespace: &Namespace, old: &str) -> Result<String> {
-    namespace.wait("demo", "a new plan waits", |workspace| {
-        let digest = workspace["status"]["plan"]["digest"].as_str()?;
-        let waits = condition(workspace, "AwaitingApproval").as_deref() == Some("True");
-        (waits && digest != old).then(|| digest.to_owned())
-    })
-}
-
 #[test]
 fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
     let bench = Bench::open()?;
@@ -67,7 +60,7 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
         "{workspace:#}"
     );
     namespace.apply(&secret("hunter22"))?;
-    let digest = pending(&namespace, "")?;
+    let digest = namespace.pending("demo", "")?;
     let workspace = namespace.workspace("demo")?;
     assert_eq!(workspace["status"]["plan"]["summary"]["text"], "+2 ~0 -0");
     let addresses: Vec<&str> = workspace["status"]["plan"]["changes"]
@@ -93,7 +86,7 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
 
     // A changed value voids the plan, whatever was approved.
     namespace.apply(&secret("hunter23"))?;
-    let fresh = pending(&namespace, &digest)?;
+    let fresh = namespace.pending("demo", &digest)?;
     namespace.approve("demo", &digest)?;
     namespace.wait("demo", "the old digest is refused", |workspace| {
         (workspace["status"]["approval"]["refused"] == digest.as_str()).then_some(())
@@ -127,7 +120,7 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
 
     // The approval is spent: the next change needs one of its own.
     namespace.apply(&secret("hunter24"))?;
-    pending(&namespace, &fresh)?;
+    namespace.pending("demo", &fresh)?;
 
     // Under Retain the object goes at once, and the state stays.
     namespace.kubectl(&["delete", "workspaces.ashlar.dev", "demo", "--wait=false"])?;
@@ -136,5 +129,82 @@ fn only_the_whole_digest_of_the_plan_lets_it_pass() -> Result<()> {
     assert!(operator.stop()?.success());
     let leases = namespace.kubectl(&["get", "leases", "-o", "jsonpath={.items[*].spec.holderIdentity}"])?;
     assert_eq!(leases.trim(), "", "locks and presence are given back");
+    Ok(())
+}
+
+#[test]
+fn an_approval_is_spent_when_its_apply_begins() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "spent")?;
+    let _operator = Operator::start(&namespace, &[])?;
+    let module = r#"
+resource "kiln_pot" "only" {
+  name = "only"
+}
+"#;
+    namespace.apply(&kiln::workspace(&namespace, module, json!({})))?;
+    let first = namespace.pending(kiln::NAME, "")?;
+    namespace.approve(kiln::NAME, &first)?;
+    namespace.wait_for(kiln::NAME, "Ready", "True")?;
+    assert_eq!(namespace.world.pots()?, ["pot-only-1"]);
+
+    // The very same change is wanted again, while the old approval still stands in the object.
+    namespace.world.break_pot("pot-only-1")?;
+    namespace.request(kiln::NAME, "again")?;
+    let second = namespace.pending(kiln::NAME, &first)?;
+    let workspace = namespace.workspace(kiln::NAME)?;
+    assert_eq!(workspace["spec"]["approval"]["approvedPlan"], first.as_str());
+    assert_eq!(workspace["status"]["plan"]["summary"]["text"], "+1 ~0 -0");
+    assert_eq!(condition(&workspace, "Ready").as_deref(), Some("False"));
+    assert_eq!(namespace.world.count("start", "create", "only")?, 1);
+
+    namespace.approve(kiln::NAME, &second)?;
+    namespace.wait_for(kiln::NAME, "Ready", "True")?;
+    assert_eq!(namespace.world.pots()?, ["pot-only-2"]);
+    Ok(())
+}
+
+#[test]
+fn under_auto_nobody_is_asked() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "auto")?;
+    let _operator = Operator::start(&namespace, &[])?;
+    let module = r#"
+variable "size" {
+  type = number
+}
+resource "kiln_pot" "only" {
+  name = "only"
+  size = var.size
+}
+output "revision" {
+  value = kiln_pot.only.revision
+}
+"#;
+    let sized = |size: &str| {
+        namespace.apply(&format!(
+            "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: sizes}}\ndata: {{size: \"{size}\"}}\n"
+        ))
+    };
+    sized("1")?;
+    let spec = json!({
+        "approval": {"policy": "Auto"},
+        "variablesFrom": [{"kind": "ConfigMap", "name": "sizes"}],
+    });
+    namespace.apply(&kiln::workspace(&namespace, module, spec))?;
+    let workspace = namespace.wait_for(kiln::NAME, "Ready", "True")?;
+    assert_eq!(workspace["status"]["approval"]["state"], "NotRequired");
+
+    // A changed input is planned and applied as soon as it is seen.
+    sized("2")?;
+    namespace.wait(kiln::NAME, "the pot is updated", |workspace| {
+        (workspace["status"]["outputs"][0]["value"] == "2").then_some(())
+    })?;
+    assert_eq!(namespace.world.pot("pot-only-1")?["attributes"]["size"], 2);
+
+    // An approval has no meaning there: the API server says so.
+    let digest = format!("sha256:{}", "0".repeat(64));
+    let refused = namespace.approve(kiln::NAME, &digest);
+    assert!(refused.is_err_and(|error| error.to_string().contains("no meaning under policy Auto")));
     Ok(())
 }
