@@ -133,11 +133,8 @@ mod tests {
             include_str!("../../../charts/ashlar/definitions/workspaces.ashlar.dev.yaml"),
         ];
         for kept in kept {
-            assert_eq!(
-                format!("---\n{kept}"),
-                crds(),
-                "stale: `cargo xtask gen` writes it anew"
-            );
+            let fresh = format!("---\n{kept}") == crds();
+            assert!(fresh, "stale: `cargo xtask gen` writes it anew");
         }
     }
 

@@ -37,3 +37,5 @@ pub const REQUESTED_AT: &str = "ashlar.dev/requestedAt";
 pub const FLUX_REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
 /// Addresses of uncertain changes, separated by commas, that a person has looked after; see `status.run.uncertain`.
 pub const SETTLED: &str = "ashlar.dev/settled";
+/// The lineage of a state that is gone, by which a person says that it is to be begun anew.
+pub const STATE_LOST: &str = "ashlar.dev/state-lost";

@@ -43,6 +43,11 @@ pub struct WorkspaceStatus {
     /// The digest of the plan that was applied last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_applied_plan: Option<String>,
+    /// Digests of the plans whose apply began last, the newest first: their approvals are spent, whatever becomes of the
+    /// state.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 10))]
+    pub spent_plans: Vec<String>,
     /// Failures in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: i32,
@@ -55,6 +60,9 @@ pub struct WorkspaceStatus {
     /// The value of the annotation by which a plan was asked for last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_handled_reconcile_at: Option<String>,
+    /// The value of the annotation ashlar.dev/settled that was obeyed last; only another one is obeyed again.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_handled_settled: Option<String>,
 }
 
 impl Default for WorkspaceStatus {
@@ -70,10 +78,12 @@ impl Default for WorkspaceStatus {
             lock: None,
             outputs: Vec::new(),
             last_applied_plan: None,
+            spent_plans: Vec::new(),
             failures: 0,
             last_failure: None,
             next_run_at: None,
             last_handled_reconcile_at: None,
+            last_handled_settled: None,
         }
     }
 }

@@ -85,15 +85,18 @@ pub struct WorkspaceSpec {
     /// How often the real objects are compared with the module. At least 30s.
     #[serde(default = "default_interval")]
     #[schemars(length(max = 32), regex(pattern = PATTERN))]
-    #[x_kube(validation = Rule::new("duration(self) >= duration('30s')").message("interval must be at least 30s"))]
+    #[x_kube(validation = Rule::new("duration(self) >= duration('30s') && duration(self) <= duration('8760h')").message("interval must be from 30s to 8760h"))]
     pub interval: String,
-    /// How long to wait after a failure; doubled for each further one, up to an hour.
+    /// How long to wait after a failure; doubled for each further one, up to an hour. At least 1s.
     #[serde(default = "default_retry_interval")]
     #[schemars(length(max = 32), regex(pattern = PATTERN))]
+    #[x_kube(validation = Rule::new("duration(self) >= duration('1s') && duration(self) <= duration('8760h')").message("retryInterval must be from 1s to 8760h"))]
     pub retry_interval: String,
-    /// How long one run may last. Then nothing more is started, and what runs is finished and kept.
+    /// How long one run may last, at least 10s. Then nothing more is started, and what runs is finished and kept; what has
+    /// not ended five minutes later is killed, and its outcome is uncertain.
     #[serde(default = "default_timeout")]
     #[schemars(length(max = 32), regex(pattern = PATTERN))]
+    #[x_kube(validation = Rule::new("duration(self) >= duration('10s') && duration(self) <= duration('8760h')").message("timeout must be from 10s to 8760h"))]
     pub timeout: String,
     /// Start nothing. A running apply is not interrupted.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

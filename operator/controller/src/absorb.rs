@@ -20,6 +20,7 @@ const INVALID_RETRY: Duration = Duration::from_secs(3600);
 pub(crate) struct Times {
     pub(crate) interval: Duration,
     pub(crate) retry: Duration,
+    pub(crate) timeout: Duration,
     /// 0 to 1: spreads workspaces over time.
     pub(crate) jitter: f64,
 }
@@ -32,7 +33,11 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
         state,
         uncertain,
         outcome,
+        answers,
     } = ended;
+    if let Some(requested) = answers.requested_at.as_ref().filter(|_| is_answer(outcome)) {
+        status.last_handled_reconcile_at = Some(requested.clone());
+    }
     if let Some(state) = state {
         status.state = Some(state.clone());
     }
@@ -99,7 +104,22 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
                 fail(status, inputs, &fault, times, now);
             }
         }
-        Outcome::Busy { .. } | Outcome::Overtaken | Outcome::Settled => {}
+        Outcome::Settled => {
+            status.last_handled_settled.clone_from(&answers.settled);
+            status.last_failure = None;
+        }
+        Outcome::Busy { .. } | Outcome::Overtaken => {}
+    }
+}
+
+/// Did the run do what it was started for, well or not? If not, another one does.
+fn is_answer(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Busy { .. } | Outcome::Overtaken => false,
+        Outcome::Failed(fault) => !fault.interrupted,
+        Outcome::Planned { .. } | Outcome::Applied { .. } | Outcome::Superseded { .. } | Outcome::Settled => {
+            true
+        }
     }
 }
 
@@ -146,7 +166,10 @@ mod tests {
     use ashlar_api::{Basis, PlanKind, PlanStatus, PlanSummary, UncertainChange};
 
     use super::*;
-    use crate::decide::{Run, Stage};
+    use crate::{
+        decide::{Run, Stage},
+        ended::Answers,
+    };
 
     fn now() -> Timestamp {
         Timestamp::from_second(1000).unwrap()
@@ -181,10 +204,15 @@ mod tests {
             state: None,
             uncertain,
             outcome,
+            answers: Answers {
+                requested_at: Some("now".to_owned()),
+                settled: None,
+            },
         };
         let times = Times {
             interval: Duration::from_secs(600),
             retry: Duration::from_secs(60),
+            timeout: Duration::from_secs(3600),
             jitter: 0.0,
         };
         absorb(&mut status, &ended, Mode::Manage, times, now());
@@ -218,6 +246,14 @@ mod tests {
         assert_eq!((status.failures, due(&status)), (0, Some(1600)));
         let status = absorbed(failed, planned(Standing::Pending), None);
         assert_eq!((status.failures, due(&status)), (3, None));
+    }
+
+    #[test]
+    fn a_request_is_answered_by_a_run_that_did_what_it_could() {
+        let handled = |outcome| absorbed(WorkspaceStatus::default(), outcome, None).last_handled_reconcile_at;
+        assert_eq!(handled(fault(false, false)).as_deref(), Some("now"));
+        assert_eq!(handled(Outcome::Overtaken), None);
+        assert_eq!(handled(fault(false, true)), None);
     }
 
     #[test]

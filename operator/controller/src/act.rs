@@ -2,15 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use ashlar_api::{FINALIZER, Workspace, parse_duration};
-use ashlar_diag::Diags;
+use ashlar_api::{FINALIZER, Workspace};
 use kube::{
     Api, ResourceExt,
     api::{Patch, PatchParams},
     runtime::reflector::ObjectRef,
 };
 use serde_json::json;
-use tokio::sync::Semaphore;
 
 use crate::{
     absorb::Times,
@@ -19,10 +17,10 @@ use crate::{
     decide::{Cause, Decision, Ground, Run, Seen, Stage, recorded},
     ended::Ended,
     job::Job,
-    message::{Secrets, errors},
-    observe::{Observed, Place},
+    observe::{Observed, Place, times},
     plan_run,
     registry::{Ticket, Tracked},
+    release::release,
 };
 
 /// What became of it.
@@ -30,9 +28,12 @@ use crate::{
 pub(crate) enum Done {
     /// The status may be written.
     Yes,
-    /// The object is gone, or someone else must be waited for: nothing is to be written.
+    /// The object is gone: nothing is to be written.
     Gone,
+    /// Something else was written, which wakes.
     Later,
+    /// It cannot be done yet, for this reason.
+    Blocked(String),
 }
 
 /// Why it could not be done.
@@ -40,8 +41,6 @@ pub(crate) enum Done {
 pub(crate) enum ActError {
     #[error("cannot change the finalizers")]
     Finalizer(#[source] Box<kube::Error>),
-    #[error("cannot remove what is left of the state: {0}")]
-    Forget(String),
 }
 
 /// Does it.
@@ -64,13 +63,12 @@ pub(crate) async fn act(
             return Ok(Done::Later);
         }
         Decision::Release { forget } => {
-            if let (true, Some(place)) = (*forget, &observed.place) {
-                let emptied = forget_state(context, place, &observed.workspace).await;
-                if !emptied.map_err(|diags| {
-                    ActError::Forget(errors(&diags, &Default::default(), &Secrets::default()))
-                })? {
-                    return Ok(Done::Later);
-                }
+            // What cannot be read is left as it is.
+            let readable = observed.seen.obstacle.is_none();
+            if let Some(place) = observed.place.clone().filter(|_| readable)
+                && let Err(why) = release(&passing_job(context, place, &observed.workspace), *forget).await
+            {
+                return Ok(Done::Blocked(why));
             }
             let others = observed
                 .workspace
@@ -95,10 +93,6 @@ pub(crate) async fn act(
                 stage: Stage::Plan,
                 kind: *kind,
             };
-            observed
-                .status
-                .last_handled_reconcile_at
-                .clone_from(&observed.requested_at);
             let before = observed.workspace.clone();
             let (digest, from) = match (from, observed.inputs.take(), &observed.seen.last_applied) {
                 (Ground::Inputs, Some(inputs), _) => (
@@ -124,14 +118,9 @@ pub(crate) async fn act(
                 stage: Stage::Apply,
                 kind: plan.kind,
             };
-            let inputs = observed
-                .inputs
-                .take()
-                .filter(|inputs| inputs.digest == plan.inputs)
-                .map(Box::new);
             let digest = digest.clone();
             start(context, observed, run, Cause::NeverPlanned, plan.inputs, |job| {
-                apply_run::run(job, digest, inputs)
+                apply_run::run(job, digest)
             });
         }
     }
@@ -149,6 +138,7 @@ pub(crate) fn next_look(seen: &Seen, decision: &Decision, Times { interval, retr
     match decision {
         Decision::Wait(Wait::Lock(lock)) => until(lock.until),
         Decision::Wait(Wait::Failure { until: time, .. }) => until(*time),
+        Decision::Wait(Wait::Obstacle(_)) if seen.deleting => Duration::from_secs(5),
         Decision::Wait(Wait::Obstacle(_)) => retry,
         Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => seen.due.map_or(interval, until),
         // A change wakes; this is for those that were missed.
@@ -179,7 +169,8 @@ fn start<F>(
     };
     let poke = poker(context, &observed.workspace);
     let spec = observed.workspace.spec.clone();
-    let timeout = parse_duration(&spec.timeout).unwrap_or(Duration::from_secs(3600));
+    let timeout = times(&observed.workspace).timeout;
+    let spent = observed.status.spent_plans.clone();
     let workspace = ObjectRef::from_obj(&observed.workspace);
     let ticket = Ticket {
         workspace,
@@ -187,6 +178,7 @@ fn start<F>(
         run,
         cause,
         inputs: inputs.clone(),
+        answers: observed.answers.clone(),
     };
     context.registry.start(ticket, poke, |tracked| {
         observed.going = Some(tracked.clone());
@@ -197,33 +189,31 @@ fn start<F>(
             tracked,
             inputs,
             timeout,
+            spent,
         })
     });
 }
 
 fn poker(context: &Arc<Context>, workspace: &Workspace) -> Arc<dyn Fn() + Send + Sync> {
     let (pokes, reference) = (context.pokes.clone(), ObjectRef::from_obj(workspace));
-    Arc::new(move || {
-        // Nobody listens once the controller has ended.
-        let _ = pokes.unbounded_send(reference.clone());
-    })
+    Arc::new(move || pokes.send(reference.clone()))
 }
 
-async fn forget_state(context: &Arc<Context>, place: &Place, workspace: &Workspace) -> Result<bool, Diags> {
+/// A job that a pass does itself.
+fn passing_job(context: &Arc<Context>, place: Place, workspace: &Workspace) -> Job {
     let run = Run {
         stage: Stage::Plan,
         kind: ashlar_api::PlanKind::Destroy,
     };
-    let job = Job {
+    Job {
         context: context.clone(),
-        place: place.clone(),
+        place,
         spec: workspace.spec.clone(),
         tracked: Arc::new(Tracked::new(run, Cause::Requested, Arc::new(|| {}))),
         inputs: String::new(),
         timeout: Duration::from_secs(60),
-    };
-    // It is short, and must not wait for plans.
-    apply_run::forget(&job, &Arc::new(Semaphore::new(1))).await
+        spent: Vec::new(),
+    }
 }
 
 /// Written only while the object is as it was seen, so that no finalizer of others is lost.

@@ -1,13 +1,13 @@
-//! One run that applies a stored plan, and the short ones that note what a person settled or remove an empty state.
+//! One run that applies a stored plan, and the short one that notes what a person settled.
 //!
 //! The bytes that were stored are what is applied, and only while everything they stand on stands: state, digest, lock.
 
-use std::{collections::BTreeMap, ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
-use ashlar_api::{ApprovalPolicy, Basis};
+use ashlar_api::{ApprovalPolicy, Basis, Workspace};
 use ashlar_diag::Diags;
-use ashlar_plan::{Plan, digest, wire};
-use ashlar_port::{Outcome as Settlement, Record, RunStore};
+use ashlar_plan::{Plan, wire};
+use ashlar_port::{Outcome as Settlement, Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyOutcome, ApplyRequest};
 use ashlar_state::{outcome_object, same_content};
 use ashlar_store::{
@@ -15,26 +15,34 @@ use ashlar_store::{
     kube::{PlanStore, peek},
 };
 
-use tokio::sync::Semaphore;
+use kube::{Api, ResourceExt};
 
 use crate::{
-    ended::{APPLY_FAILED, Ended, Fault, INTERRUPTED, Outcome},
+    decide::{Decision, decide},
+    ended::{APPLY_FAILED, Ended, Fault, INTERRUPTED, Outcome, SETTLE_FAILED},
     inputs::Inputs,
-    job::{Held, Job},
+    job::{Held, Job, plain},
+    kept::{Kept, Naming, name},
     message::{Secrets, errors},
-    observe::address_of,
+    observe::{address_of, observe_afresh},
     outputs,
     plan_run::write_outputs,
 };
 
-/// Applies the plan with this digest. Files and environment come from the inputs, which are those of the plan.
-pub(crate) async fn run(job: Job, digest: String, inputs: Option<Box<Inputs>>) -> Ended {
+/// How long providers have to end what they do, once a run was told to stop.
+const GRACE: Duration = Duration::from_secs(300);
+
+/// Applies the plan with this digest.
+pub(crate) async fn run(job: Job, digest: String) -> Ended {
     let permits = job.context.apply_permits.clone();
     let held = match job.begin(&permits, "OperationTypeApply").await {
         Ok(held) => held,
         Err(ended) => return ended,
     };
-    let ended = attempt(&job, &held, &digest, inputs).await;
+    let ended = match confirm(&job, &digest).await {
+        Ok(inputs) => attempt(&job, &held, &digest, inputs).await,
+        Err(outcome) => job.end(Some(&held.recovered), outcome),
+    };
     held.finish().await;
     let Outcome::Applied { outputs, counts, .. } = ended.outcome else {
         return ended;
@@ -62,7 +70,26 @@ pub(crate) async fn run(job: Job, digest: String, inputs: Option<Box<Inputs>>) -
     }
 }
 
-async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs>>) -> Ended {
+/// Asks the gate again, now that the lock is held: the run may have waited long for its turn, and the approval may have been
+/// taken back, the workspace suspended or an input changed. Gives the inputs as they are now, if they can be had.
+async fn confirm(job: &Job, digest: &str) -> Result<Option<Inputs>, Outcome> {
+    let api: Api<Workspace> = Api::namespaced(job.context.client.clone(), &job.place.namespace);
+    let found = match api.get_opt(&job.place.name).await {
+        Ok(found) => found.filter(|found| found.uid().as_ref() == Some(&job.place.uid)),
+        // Whoever cannot look must not act.
+        Err(_) => None,
+    };
+    let Some(workspace) = found else {
+        return Err(Outcome::Overtaken);
+    };
+    let observed = observe_afresh(&job.context, workspace).await;
+    match decide(&observed.seen) {
+        Decision::Apply(wanted) if wanted == digest => Ok(observed.inputs),
+        _ => Err(Outcome::Overtaken),
+    }
+}
+
+async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -> Ended {
     let recovered = &held.recovered;
     let superseded = |why: &str| {
         job.end(
@@ -84,8 +111,9 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs
         Ok(None) => return superseded("It is no longer stored."),
         Err(diags) => return superseded(&plain(&diags)),
     };
-    let plan = match wire::decode(&bytes) {
-        Ok(plan) => plan,
+    let read = Kept::decode(&bytes).and_then(|kept| Ok((wire::decode(&kept.plan)?, kept)));
+    let (plan, kept) = match read {
+        Ok(read) => read,
         Err(diags) => return superseded(&plain(&diags)),
     };
     if let Some(why) = moved(job, &plan, recovered, digest, plans.keys().hash_key()) {
@@ -94,21 +122,19 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs
     if job.spec.approval.policy == ApprovalPolicy::Auto && !recovered.uncertain.is_empty() {
         return superseded("An earlier run left changes whose outcome is not known.");
     }
-    let (bundle, env, secrets) = match inputs {
-        Some(inputs) => (inputs.bundle, inputs.env, inputs.secrets),
-        None => {
-            let files = plan
-                .config
-                .iter()
-                .map(|(name, text)| (name.to_string(), text.to_string()));
-            (files.collect::<BTreeMap<_, _>>(), Vec::new(), Secrets::default())
-        }
+    let environment = match inputs {
+        Some(inputs) => Ok((inputs.env, inputs.secrets)),
+        None => job.environment().await,
+    };
+    let (env, secrets) = match environment {
+        Ok(environment) => environment,
+        Err(diags) => return job.failed(Some(recovered), APPLY_FAILED, plain(&diags)),
     };
     let env: Vec<(OsString, OsString)> = env
         .into_iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
-    let folder = match job.lay_out(bundle).await {
+    let folder = match job.lay_out(kept.files).await {
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("The module's files could not be laid out: {error}.");
@@ -120,7 +146,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs
         return job.failed(Some(recovered), APPLY_FAILED, plain(&diags));
     }
     let request = ApplyRequest {
-        plan: &bytes,
+        plan: &kept.plan,
         env,
         folder: folder.path().to_owned(),
         confined: true,
@@ -128,9 +154,30 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Box<Inputs
         stop: &job.tracked.stop,
     };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
-    let outcome = ashlar_runner::apply(&job.context.settings, request, &*job.tracked).await;
+    let outcome = tokio::select! {
+        outcome = ashlar_runner::apply(&job.context.settings, request, &*job.tracked) => Some(outcome),
+        // Dropping the run kills its providers. What was journalled until then is found again by the next run.
+        () = overdue(&job.tracked.stop) => None,
+    };
     watchdog.abort();
-    conclude(job, recovered, digest, outcome, &secrets).await
+    match outcome {
+        Some(outcome) => conclude(job, recovered, digest, outcome, &secrets).await,
+        None => {
+            let message = format!(
+                "The run was told to stop, and a provider had not ended its work {} s later: it was killed.",
+                GRACE.as_secs()
+            );
+            job.failed(None, INTERRUPTED, message)
+        }
+    }
+}
+
+/// Returns once the run has been told to stop, and the grace is over.
+async fn overdue(stop: &StopFlag) {
+    while !stop.is_set() {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+    tokio::time::sleep(GRACE).await;
 }
 
 async fn conclude(
@@ -147,7 +194,9 @@ async fn conclude(
         interrupted,
         counts,
         schemas: _,
+        redact,
     } = outcome;
+    let secrets = &secrets.clone().of_run(redact);
     let after = Recovered {
         state: state.unwrap_or_else(|| before.state.clone()),
         ..Recovered::default()
@@ -198,12 +247,13 @@ fn moved(job: &Job, plan: &Plan, recovered: &Recovered, digest: &str, key: &[u8]
     {
         return Some("The state has changed since it was made.");
     }
-    let seed = digest::Seed {
+    let naming = Naming {
         workspace_uid: &job.place.uid,
-        last_begun: recovered.begun.as_deref(),
+        begun: recovered.begun.as_deref(),
+        spent: &job.spent,
         key,
     };
-    if digest::digest(plan, seed) != digest {
+    if name(plan, &naming) != digest {
         return Some("It is not what its digest says, or its approval is spent.");
     }
     None
@@ -229,7 +279,7 @@ pub(crate) async fn settle(job: Job, addresses: Vec<String>) -> Ended {
                 .retain(|intent| !addresses.contains(&address_of(intent)));
             job.end(Some(&held.recovered), Outcome::Settled)
         }
-        Err(diags) => job.failed(None, INTERRUPTED, plain(&diags)),
+        Err(diags) => job.failed(None, SETTLE_FAILED, plain(&diags)),
     };
     held.finish().await;
     ended
@@ -265,23 +315,4 @@ async fn note(held: &Held, addresses: &[String]) -> Result<(), Diags> {
         }));
     }
     held.store.journal(records).await
-}
-
-/// Removes a state without content, and its lock. `Ok(false)`: someone else holds the lock, or it is not empty after all.
-pub(crate) async fn forget(job: &Job, permits: &Arc<Semaphore>) -> Result<bool, Diags> {
-    let held = match job.begin(permits, "OperationTypeDelete").await {
-        Ok(held) => held,
-        Err(_) => return Ok(false),
-    };
-    if !held.recovered.state.is_empty() || !held.recovered.uncertain.is_empty() {
-        held.finish().await;
-        return Ok(false);
-    }
-    held.store.delete().await?;
-    held.lock.delete().await?;
-    Ok(true)
-}
-
-fn plain(diags: &Diags) -> String {
-    errors(diags, &Default::default(), &Secrets::default())
 }

@@ -32,14 +32,18 @@ pub(crate) fn describe(
     let before = status.conditions.clone();
     let mut writer = Writer {
         conditions: before.clone(),
-        before,
+        before: before.clone(),
         generation,
         now: seen.now,
     };
     let plan = status.plan.as_ref();
     let changes = plan.map(|plan| plan.summary.text.clone()).unwrap_or_default();
     // A look at the usual time is no news, until it finds something.
-    let quiet = |cause: Option<Cause>| cause == Some(Cause::Interval);
+    let told = before
+        .iter()
+        .find(|condition| condition.type_ == READY)
+        .and_then(|ready| ready.observed_generation);
+    let quiet = |cause: Option<Cause>| cause == Some(Cause::Interval) && told == Some(generation);
     match decision {
         Decision::Plan { cause, .. } if quiet(Some(*cause)) => {}
         Decision::Watch(Stage::Plan) | Decision::Stop(Stage::Plan) if quiet(cause) => {}
@@ -66,7 +70,7 @@ pub(crate) fn describe(
     // In one order, or writes would never end.
     let rank = |condition: &Condition| ORDER.iter().position(|kind| *kind == condition.type_);
     status.conditions.sort_by_key(rank);
-    status.approval = approval(status, seen, decision);
+    status.approval = approval(status, seen, decision, cause);
 }
 
 struct Writer {
@@ -274,7 +278,12 @@ pub(crate) fn seconds(time: Timestamp) -> Time {
     Time(Timestamp::from_second(time.as_second()).unwrap_or(time))
 }
 
-fn approval(status: &WorkspaceStatus, seen: &Seen, decision: &Decision) -> Option<ApprovalStatus> {
+fn approval(
+    status: &WorkspaceStatus,
+    seen: &Seen,
+    decision: &Decision,
+    going: Option<Cause>,
+) -> Option<ApprovalStatus> {
     let state = |state| Some(ApprovalStatus { state, refused: None });
     match decision {
         Decision::Wait(Wait::Approval {
@@ -292,20 +301,26 @@ fn approval(status: &WorkspaceStatus, seen: &Seen, decision: &Decision) -> Optio
             }
         }
         Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => state(ApprovalState::NotRequired),
-        Decision::Plan { cause, .. } if *cause != Cause::Interval && *cause != Cause::NeverPlanned => {
+        Decision::Plan { .. } | Decision::Watch(Stage::Plan) => {
+            let cause = match decision {
+                Decision::Plan { cause, .. } => Some(*cause),
+                _ => going,
+            };
+            let changed = matches!(
+                cause,
+                Some(Cause::InputsChanged | Cause::StateChanged | Cause::ModeChanged | Cause::Requested)
+            );
             let pending = status
                 .plan
                 .as_ref()
                 .is_some_and(|plan| plan.standing == Standing::Pending);
-            if pending {
+            if changed && pending {
                 state(ApprovalState::Superseded)
             } else {
                 status.approval.clone()
             }
         }
-        Decision::Plan { .. }
-        | Decision::Watch(Stage::Plan)
-        | Decision::Stop(Stage::Plan)
+        Decision::Stop(Stage::Plan)
         | Decision::Rest(Rest::Gone | Rest::Suspended { .. } | Rest::Draining)
         | Decision::Wait(
             Wait::Inputs(_) | Wait::Obstacle(_) | Wait::Failure { .. } | Wait::Lock(_) | Wait::Uncertain(_),

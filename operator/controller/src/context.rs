@@ -43,9 +43,23 @@ pub(crate) struct Context {
     /// Locks that others were found to hold, by the workspace's uid, until it is time to ask again.
     pub(crate) locks: Mutex<BTreeMap<String, (LockSeen, LockStatus)>>,
     pub(crate) recorder: Recorder,
-    /// Has a workspace looked at. A run sends at most one message in five seconds, so the queue stays short.
-    pub(crate) pokes: UnboundedSender<ObjectRef<Workspace>>,
+    pub(crate) pokes: Pokes,
     pub(crate) draining: AtomicBool,
+}
+
+/// Has a workspace looked at, by the controller of its namespace. A run sends at most one message in five seconds, so the
+/// queues stay short.
+#[derive(Clone)]
+pub(crate) struct Pokes(pub(crate) Arc<BTreeMap<Option<String>, UnboundedSender<ObjectRef<Workspace>>>>);
+
+impl Pokes {
+    pub(crate) fn send(&self, workspace: ObjectRef<Workspace>) {
+        let queue = self.0.get(&workspace.namespace).or_else(|| self.0.get(&None));
+        if let Some(queue) = queue {
+            // Nobody listens once the controller has ended.
+            let _ = queue.unbounded_send(workspace);
+        }
+    }
 }
 
 impl Context {

@@ -226,8 +226,8 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     let vacant = seen.obstacle.is_none() && seen.state.things == 0 && seen.state.uncertain.is_empty();
     if seen.deleting && (seen.deletion == DeletionPolicy::Retain || vacant) {
         return match &seen.lock {
-            // Whoever holds the lock may be about to write what we would take for nothing.
-            Some(lock) if vacant && lock.until > seen.now => Decision::Wait(Wait::Lock(lock.clone())),
+            // Another replica may be at it still, and write what we would take for nothing.
+            Some(lock) if lock.replica && lock.until > seen.now => Decision::Wait(Wait::Lock(lock.clone())),
             _ => Decision::Release { forget: vacant },
         };
     }
@@ -254,6 +254,14 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         .filter(|address| seen.settled.contains(address))
         .cloned()
         .collect();
+    // A failure without inputs is one of settling.
+    let settling = seen.failure.as_ref().filter(|failure| failure.inputs.is_empty());
+    if let Some(failure) = settling.filter(|failure| failure.until > seen.now && !settled.is_empty()) {
+        return Decision::Wait(Wait::Failure {
+            invalid: false,
+            until: failure.until,
+        });
+    }
     if !settled.is_empty() {
         return locked(seen, Decision::Settle(settled));
     }
@@ -297,6 +305,10 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         }
     };
     match plan.standing {
+        // Nor does an object go that may have left something behind, of which the plan knows nothing.
+        Standing::Empty | Standing::Applied if seen.deleting && !seen.state.uncertain.is_empty() => {
+            Decision::Wait(Wait::Uncertain(seen.state.uncertain.clone()))
+        }
         Standing::Empty | Standing::Applied if seen.deleting => Decision::Release { forget: vacant },
         Standing::Empty | Standing::Applied if kind == PlanKind::Destroy => again(Rest::Destroyed),
         Standing::Empty | Standing::Applied => again(Rest::InSync),

@@ -15,6 +15,16 @@ pub(crate) struct Ended {
     /// Changes whose outcome is still not known; `None` if the state was not read.
     pub(crate) uncertain: Option<Vec<UncertainChange>>,
     pub(crate) outcome: Outcome,
+    pub(crate) answers: Answers,
+}
+
+/// The annotations that a run answers, as they were when it was started.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Answers {
+    /// What asked for a plan.
+    pub(crate) requested_at: Option<String>,
+    /// What named settled changes.
+    pub(crate) settled: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -63,6 +73,7 @@ pub(crate) const INVALID: &str = "InvalidConfiguration";
 pub(crate) const PLAN_FAILED: &str = "PlanFailed";
 pub(crate) const APPLY_FAILED: &str = "ApplyFailed";
 pub(crate) const INTERRUPTED: &str = "Interrupted";
+pub(crate) const SETTLE_FAILED: &str = "SettleFailed";
 pub(crate) const LOCK_FAILED: &str = "LockFailed";
 
 impl Ended {
@@ -82,6 +93,7 @@ impl Ended {
             state: None,
             uncertain: None,
             outcome: Outcome::Failed(fault),
+            answers: Answers::default(),
         }
     }
 }

@@ -109,13 +109,37 @@ pub(crate) async fn gather(
     workspace: &Workspace,
     keys: &WorkspaceKeys,
 ) -> Result<Inputs, GatherError> {
-    let spec = &workspace.spec;
+    let objects = read_all(client, namespace, &workspace.spec).await?;
+    assemble(&workspace.spec, &objects, keys).map_err(GatherError::Fault)
+}
+
+/// Reads the environment alone, and what must not be shown of it.
+pub(crate) async fn gather_env(
+    client: &Client,
+    namespace: &str,
+    spec: &WorkspaceSpec,
+) -> Result<(Vec<(String, String)>, Secrets), GatherError> {
+    let only = WorkspaceSpec {
+        env: spec.env.clone(),
+        ..WorkspaceSpec::default()
+    };
+    let objects = read_all(client, namespace, &only).await?;
+    let mut secrets = Secrets::default();
+    let env = environment(&only, &Found { objects: &objects }, &mut secrets).map_err(GatherError::Fault)?;
+    Ok((env, secrets))
+}
+
+async fn read_all(
+    client: &Client,
+    namespace: &str,
+    spec: &WorkspaceSpec,
+) -> Result<BTreeMap<Reference, Option<Data>>, GatherError> {
     let mut objects = BTreeMap::new();
     for reference in references(spec) {
         let data = read(client, namespace, &reference).await?;
         objects.insert(reference, data);
     }
-    assemble(spec, &objects, keys).map_err(GatherError::Fault)
+    Ok(objects)
 }
 
 async fn read(client: &Client, namespace: &str, reference: &Reference) -> Result<Option<Data>, GatherError> {
@@ -229,7 +253,10 @@ fn assemble(
             (None, None, None) => continue,
         };
         if sensitive {
-            secrets.add(form.text());
+            match &variable.value {
+                Some(serde_json::Value::String(text)) => secrets.add(text),
+                _ => secrets.add(form.text()),
+            }
         }
         let given = Given {
             form,
@@ -240,21 +267,7 @@ fn assemble(
         };
         values.insert(variable.name.clone(), given);
     }
-    let mut env = Vec::new();
-    for variable in &spec.env {
-        let value = match (&variable.value, &variable.value_from) {
-            (Some(value), _) => Some(value.clone()),
-            (None, Some(source)) => match target(source) {
-                Some((kind, key)) => found.text(kind, key)?,
-                None => None,
-            },
-            (None, None) => None,
-        };
-        if let Some(value) = value {
-            secrets.add(&value);
-            env.push((variable.name.clone(), value));
-        }
-    }
+    let env = environment(spec, &found, &mut secrets)?;
     let digest = digest(spec, &bundle, &values, &env, keys);
     let observed = objects.iter().filter_map(|(reference, data)| {
         Some(ObservedInput {
@@ -276,6 +289,29 @@ fn assemble(
         digest,
         observed,
     })
+}
+
+fn environment(
+    spec: &WorkspaceSpec,
+    found: &Found<'_>,
+    secrets: &mut Secrets,
+) -> Result<Vec<(String, String)>, InputFault> {
+    let mut env = Vec::new();
+    for variable in &spec.env {
+        let value = match (&variable.value, &variable.value_from) {
+            (Some(value), _) => Some(value.clone()),
+            (None, Some(source)) => match target(source) {
+                Some((kind, key)) => found.text(kind, key)?,
+                None => None,
+            },
+            (None, None) => None,
+        };
+        if let Some(value) = value {
+            secrets.add(&value);
+            env.push((variable.name.clone(), value));
+        }
+    }
+    Ok(env)
 }
 
 fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<BTreeMap<String, String>, InputFault> {

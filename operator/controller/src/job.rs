@@ -9,7 +9,7 @@ use std::{
 };
 
 use ashlar_api::WorkspaceSpec;
-use ashlar_diag::Diags;
+use ashlar_diag::{Diag, Diags};
 use ashlar_port::StopFlag;
 use ashlar_store::{
     LockInfo, Recovered,
@@ -19,10 +19,12 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     context::Context,
-    decide::Stage,
-    ended::{Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
+    decide::{InputFault, Stage},
+    ended::{Answers, Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
+    inputs::{GatherError, gather_env},
     message::{Secrets, errors},
     observe::{Place, state_status, uncertain},
+    outputs::reason,
     registry::Tracked,
 };
 
@@ -38,6 +40,8 @@ pub(crate) struct Job {
     /// The digest of its inputs.
     pub(crate) inputs: String,
     pub(crate) timeout: Duration,
+    /// Plans whose approvals are spent.
+    pub(crate) spent: Vec<String>,
 }
 
 /// The lock is held, and the state read.
@@ -103,6 +107,7 @@ impl Job {
                 .map(|recovered| state_status(&self.place.slot, recovered)),
             uncertain: recovered.map(|recovered| uncertain(recovered).into_iter().take(50).collect()),
             outcome,
+            answers: Answers::default(),
         }
     }
 
@@ -139,6 +144,22 @@ impl Job {
             LOCK_FAILED,
             errors(diags, &Default::default(), &Secrets::default()),
         )
+    }
+
+    /// The environment of the providers, when nothing else of the inputs is left. Without what it needs of it a provider
+    /// could take an identity that is not the workspace's, and find nothing to destroy.
+    pub(crate) async fn environment(&self) -> Result<(Vec<(String, String)>, Secrets), Diags> {
+        let found = gather_env(&self.context.client, &self.place.namespace, &self.spec).await;
+        found.map_err(|error| {
+            let why = match error {
+                GatherError::Fault(InputFault::Missing(why) | InputFault::Invalid(why)) => why,
+                GatherError::Api { what, source } => format!("{what} cannot be read: {}", reason(&source)),
+            };
+            let detail = format!(
+                "{why}. The providers' environment needs it. Restore it, or set deletionPolicy to Retain."
+            );
+            Diag::error("The environment of the providers is incomplete", detail).into()
+        })
     }
 
     /// The folder of this run, with the module's files in it.
@@ -230,4 +251,8 @@ pub(crate) async fn until_stopped<T>(stop: &StopFlag, work: impl Future<Output =
             () = tokio::time::sleep(NOTICE) => if stop.is_set() { return None },
         }
     }
+}
+
+pub(crate) fn plain(diags: &Diags) -> String {
+    errors(diags, &Default::default(), &Secrets::default())
 }

@@ -16,6 +16,7 @@ mod ended;
 mod index;
 mod inputs;
 mod job;
+mod kept;
 mod message;
 mod observe;
 mod operator;
@@ -23,6 +24,7 @@ mod outputs;
 mod pass;
 mod plan_run;
 mod registry;
+mod release;
 mod values;
 
 pub use args::{LogFormat, OperatorArgs};

@@ -1,13 +1,18 @@
 //! Diagnostics as the text of a condition: short, without source text and without secrets.
 
 use ashlar_diag::{Diag, Diags, Sources};
+use ashlar_provider::Redactor;
 
 /// Longest text, in bytes.
 const LONGEST: usize = 1000;
 
-/// Texts that must not be shown.
+/// What must not be shown.
 #[derive(Clone, Default)]
-pub(crate) struct Secrets(Vec<String>);
+pub(crate) struct Secrets {
+    texts: Vec<String>,
+    /// What a run knows beyond: values as they came out, and what the state holds.
+    run: Option<Redactor>,
+}
 
 impl Secrets {
     /// Shorter ones are not looked for: they would blank out half of every text.
@@ -15,15 +20,22 @@ impl Secrets {
 
     pub(crate) fn add(&mut self, text: &str) {
         let text = text.trim();
-        if text.len() >= Self::SHORTEST && !self.0.iter().any(|known| known == text) {
-            self.0.push(text.to_owned());
+        if text.len() >= Self::SHORTEST && !self.texts.iter().any(|known| known == text) {
+            self.texts.push(text.to_owned());
             // Longer ones first, so that one that holds another is replaced whole.
-            self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
+            self.texts.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
+    /// With what a run knows.
+    pub(crate) fn of_run(mut self, run: Redactor) -> Self {
+        self.run = Some(run);
+        self
+    }
+
     pub(crate) fn redact(&self, text: &str) -> String {
-        self.0.iter().fold(text.to_owned(), |text, secret| {
+        let text = self.run.as_ref().map_or_else(|| text.to_owned(), |run| run(text));
+        self.texts.iter().fold(text, |text, secret| {
             if text.contains(secret.as_str()) {
                 text.replace(secret.as_str(), "(sensitive value)")
             } else {

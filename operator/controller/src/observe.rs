@@ -3,8 +3,8 @@
 use std::sync::{Arc, atomic::Ordering};
 
 use ashlar_api::{
-    ApprovalPolicy, FINALIZER, FLUX_REQUESTED_AT, REQUESTED_AT, SETTLED, StateStatus, UncertainChange,
-    Workspace, WorkspaceStatus, parse_duration,
+    ApprovalPolicy, FINALIZER, FLUX_REQUESTED_AT, REQUESTED_AT, SETTLED, STATE_LOST, StateStatus,
+    UncertainChange, Workspace, WorkspaceStatus, parse_duration,
 };
 use ashlar_runner::TERRAFORM_VERSION;
 use ashlar_store::{
@@ -20,7 +20,7 @@ use crate::{
     absorb::{Times, absorb},
     context::Context,
     decide::{Failure, Gate, InputFault, PlanSeen, Seen, StateSeen},
-    ended::{Ended, INVALID, Outcome},
+    ended::{Answers, Ended, INVALID, Outcome},
     inputs::{GatherError, Inputs, gather, references},
     message::{Secrets, errors},
     outputs::reason,
@@ -47,8 +47,8 @@ pub(crate) struct Observed {
     pub(crate) inputs: Option<Inputs>,
     pub(crate) going: Option<Arc<Tracked>>,
     pub(crate) ended: Option<Arc<Ended>>,
-    /// The annotation that asks for a plan.
-    pub(crate) requested_at: Option<String>,
+    /// The annotations that a run started now answers.
+    pub(crate) answers: Answers,
 }
 
 impl Observed {
@@ -60,13 +60,26 @@ impl Observed {
 
 /// Looks at one workspace.
 pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Observed {
+    let sight = context.registry.look(&workspace.uid().unwrap_or_default());
+    look(context, workspace, sight).await
+}
+
+/// Looks at a workspace from within its run, which holds the lock: as if there were neither.
+pub(crate) async fn observe_afresh(context: &Context, workspace: Workspace) -> Observed {
+    let mut observed = look(context, workspace, Sight::None).await;
+    observed.seen.lock = None;
+    observed
+}
+
+async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed {
     let namespace = workspace.namespace().unwrap_or_default();
     let name = workspace.name_any();
     let uid = workspace.uid().unwrap_or_default();
     let now = Timestamp::now();
     let spec = &workspace.spec;
+    let annotation = |key: &str| workspace.annotations().get(key).cloned();
     let mut status = workspace.status.clone().unwrap_or_default();
-    let (going, ended) = match context.registry.look(&uid) {
+    let (going, ended) = match sight {
         Sight::None => (None, None),
         Sight::Going(tracked) => (Some(tracked), None),
         Sight::Ended(ended) => (None, Some(ended)),
@@ -110,9 +123,15 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Observed
         (Some(place), true) => {
             match peek(&context.client, &place.slot).await {
                 Ok(recovered) => {
-                    obstacle = other_owner(context, place, &recovered).await;
+                    obstacle = other_owner(context, place, &recovered)
+                        .await
+                        .or_else(|| lost(&status, &recovered, annotation(STATE_LOST)));
                     state = state_seen(&recovered);
-                    show_state(&mut status, &place.slot, &recovered);
+                    note_spent(&mut status, recovered.begun.as_ref());
+                    // What is known of a state that is gone is kept until a person lets it go.
+                    if obstacle.is_none() {
+                        show_state(&mut status, &place.slot, &recovered);
+                    }
                 }
                 Err(diags) => obstacle = Some(errors(&diags, &Default::default(), &Secrets::default())),
             }
@@ -131,8 +150,8 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Observed
             }
         }
     };
-    let annotation = |key: &str| workspace.annotations().get(key).cloned();
     let requested_at = annotation(REQUESTED_AT).or_else(|| annotation(FLUX_REQUESTED_AT));
+    let settled = annotation(SETTLED).filter(|given| Some(given) != status.last_handled_settled.as_ref());
     let seen = Seen {
         now,
         deleting,
@@ -155,7 +174,8 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Observed
         due: status.next_run_at.as_ref().map(|time| time.0),
         requested: requested_at.is_some() && requested_at != status.last_handled_reconcile_at,
         lock: context.lock_of(&uid).map(|(lock, _)| lock),
-        settled: annotation(SETTLED)
+        settled: settled
+            .as_ref()
             .map(|list| list.split(',').map(|address| address.trim().to_owned()).collect())
             .unwrap_or_default(),
     };
@@ -167,7 +187,31 @@ pub(crate) async fn observe(context: &Context, workspace: Workspace) -> Observed
         inputs,
         going,
         ended,
-        requested_at,
+        answers: Answers {
+            requested_at,
+            settled,
+        },
+    }
+}
+
+/// A state that is gone: nobody wants all its objects made a second time, least of all without being asked.
+fn lost(status: &WorkspaceStatus, recovered: &Recovered, accepted: Option<String>) -> Option<String> {
+    let known = status.state.as_ref().filter(|state| state.resource_count > 0)?;
+    let gone = recovered.state.lineage.is_empty() && accepted.as_ref() != Some(&known.lineage);
+    gone.then(|| {
+        format!(
+            "The state in Secret {} is gone; it held {} objects. Restore the Secret. If the objects are gone too, set the \
+             annotation {STATE_LOST} to {} to begin anew.",
+            known.secret, known.resource_count, known.lineage
+        )
+    })
+}
+
+/// Remembers beside the state, which may be restored from an older copy, whose approval is spent.
+fn note_spent(status: &mut WorkspaceStatus, begun: Option<&String>) {
+    if let Some(begun) = begun.filter(|begun| !status.spent_plans.contains(begun)) {
+        status.spent_plans.insert(0, begun.clone());
+        status.spent_plans.truncate(10);
     }
 }
 
@@ -202,10 +246,17 @@ pub(crate) fn times(workspace: &Workspace) -> Times {
     let seconds = std::time::Duration::from_secs;
     let hash = Sha256::digest(workspace.uid().unwrap_or_default());
     Times {
-        interval: parse_duration(&workspace.spec.interval).unwrap_or(seconds(600)),
-        retry: parse_duration(&workspace.spec.retry_interval).unwrap_or(seconds(60)),
+        // The limits are those of the schema, which an older definition may lack.
+        interval: limited(&workspace.spec.interval, seconds(600)).max(seconds(30)),
+        retry: limited(&workspace.spec.retry_interval, seconds(60)).max(seconds(1)),
+        timeout: limited(&workspace.spec.timeout, seconds(3600)).max(seconds(10)),
         jitter: f64::from(hash[0]) / 255.0,
     }
+}
+
+fn limited(text: &str, default: std::time::Duration) -> std::time::Duration {
+    const YEAR: std::time::Duration = std::time::Duration::from_secs(8760 * 3600);
+    parse_duration(text).unwrap_or(default).min(YEAR)
 }
 
 /// The suffix of the state's name. One that Terraform could not find again, since it ends in a number or is too long, is

@@ -1,11 +1,14 @@
 //! The operator as a process: wires the controller, runs it until it is told to end, and ends in order.
 
 use std::{
+    collections::BTreeMap,
+    fs::File,
     path::Path,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
     },
+    time::Duration,
 };
 
 use anyhow::{Context as _, anyhow};
@@ -14,10 +17,10 @@ use ashlar_diag::Diags;
 use ashlar_provider::{Fence, Launcher};
 use ashlar_runner::Settings;
 use ashlar_store::kube::{OperatorKey, Presence};
-use futures::{StreamExt, channel::mpsc, stream::BoxStream};
+use futures::{StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{
-    Api, Client, Resource, ResourceExt,
+    Api, Client, Config, Resource, ResourceExt,
     core::PartialObjectMeta,
     runtime::{
         Controller, WatchStreamExt, controller,
@@ -33,7 +36,7 @@ use tokio::{
 
 use crate::{
     args::OperatorArgs,
-    context::Context,
+    context::{Context, Pokes},
     index::{Index, Reference},
     message::{Secrets, errors},
     pass::{on_error, pass},
@@ -42,14 +45,18 @@ use crate::{
 
 /// Passes at once: they are short, but each waits for the API server a few times.
 const PASSES: u16 = 32;
+/// How long the API server may be silent in a call.
+const CALL_LIMIT: Duration = Duration::from_secs(60);
 
 /// Runs the operator until SIGTERM or SIGINT. Then nothing new is started; providers at work finish, their results are
 /// kept, and locks are given back before it returns.
 pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
     let stopping = stopped()?;
-    let client = Client::try_default()
-        .await
-        .context("the cluster cannot be reached")?;
+    let mut config = Config::infer().await.context("the cluster is not told")?;
+    let watching = Client::try_from(config.clone()).context("the cluster cannot be reached")?;
+    // A call that is never answered must not hold up a run; a watch may be silent for long.
+    config.read_timeout = Some(CALL_LIMIT);
+    let client = Client::try_from(config).context("the cluster cannot be reached")?;
     let name = args.replica_id.clone().unwrap_or_else(host_name);
     let presence = Presence::announce(&client, &args.operator_namespace, &name)
         .await
@@ -57,7 +64,14 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
     let key = OperatorKey::load_or_create(&client, &args.operator_namespace, &args.key_secret)
         .await
         .map_err(told)?;
-    let (pokes, poked) = mpsc::unbounded();
+    let mut pokes = BTreeMap::new();
+    let mut poked = Vec::new();
+    for namespace in namespaces(&args) {
+        let (sender, receiver) = mpsc::unbounded();
+        pokes.insert(namespace.clone(), sender);
+        poked.push((namespace, receiver));
+    }
+    let (settings, _own) = settings(&args)?;
     let context = Arc::new(Context {
         recorder: Recorder::new(
             client.clone(),
@@ -66,7 +80,7 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
                 instance: Some(presence.id().to_owned()),
             },
         ),
-        settings: settings(&args)?,
+        settings,
         work: args.work_dir.join("run"),
         client,
         key,
@@ -76,11 +90,11 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
         plan_permits: Arc::new(Semaphore::new(args.concurrency_plan.into())),
         apply_permits: Arc::new(Semaphore::new(args.concurrency_apply.into())),
         locks: Default::default(),
-        pokes,
+        pokes: Pokes(Arc::new(pokes)),
         draining: AtomicBool::new(false),
     });
     tracing::info!(replica = context.presence.id(), "the operator starts");
-    control(&args, &context, poked, stopping).await;
+    control(&context, &watching, poked, stopping).await;
     tracing::info!("the operator waits for its runs");
     context.registry.drain().await;
     publish_last(&context).await;
@@ -89,26 +103,20 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Watches and passes, until it is time to end.
+/// Watches and passes, until it is time to end. `watching` is the client of the watches.
 async fn control(
-    args: &OperatorArgs,
     context: &Arc<Context>,
-    poked: mpsc::UnboundedReceiver<ObjectRef<Workspace>>,
+    watching: &Client,
+    poked: Vec<(Option<String>, mpsc::UnboundedReceiver<ObjectRef<Workspace>>)>,
     stopping: watch::Receiver<bool>,
 ) {
-    let mut pokes = vec![poked.boxed()];
     let mut controllers = Vec::new();
-    for namespace in namespaces(args) {
+    for (namespace, poked) in poked {
         let woken = futures::stream::select(
-            wake::<Secret>(context, namespace.as_deref(), InputKind::Secret),
-            wake::<ConfigMap>(context, namespace.as_deref(), InputKind::ConfigMap),
+            wake::<Secret>(context, watching, namespace.as_deref(), InputKind::Secret),
+            wake::<ConfigMap>(context, watching, namespace.as_deref(), InputKind::ConfigMap),
         );
-        // Pokes name workspaces of any namespace, so all go to the first controller's queue of its own watch.
-        let own: BoxStream<'static, ObjectRef<Workspace>> = match pokes.pop() {
-            Some(poked) => futures::stream::select(woken, poked).boxed(),
-            None => woken.boxed(),
-        };
-        controllers.push((namespace, own));
+        controllers.push((namespace, futures::stream::select(woken, poked)));
     }
     let runs = controllers.into_iter().map(|(namespace, own)| {
         let (mut stopping, flag) = (stopping.clone(), context.clone());
@@ -118,7 +126,7 @@ async fn control(
             flag.draining.store(true, Ordering::SeqCst);
         };
         Controller::new(
-            api::<Workspace>(&context.client, namespace.as_deref()),
+            api::<Workspace>(watching, namespace.as_deref()),
             watcher::Config::default(),
         )
         .with_config(controller::Config::default().concurrency(PASSES))
@@ -139,6 +147,7 @@ async fn control(
 /// Workspaces to look at because of what became of objects of this kind.
 fn wake<K>(
     context: &Arc<Context>,
+    watching: &Client,
     namespace: Option<&str>,
     kind: InputKind,
 ) -> impl futures::Stream<Item = ObjectRef<Workspace>> + Send + 'static
@@ -149,7 +158,7 @@ where
     let index = context.index.clone();
     // Names and versions are enough: contents are read by whoever needs them.
     watcher(
-        api::<PartialObjectMeta<K>>(&context.client, namespace),
+        api::<PartialObjectMeta<K>>(watching, namespace),
         watcher::Config::default(),
     )
     .default_backoff()
@@ -220,7 +229,8 @@ async fn publish_last(context: &Arc<Context>) {
     }
 }
 
-fn settings(args: &OperatorArgs) -> anyhow::Result<Settings> {
+/// Makes the folders. The work folder is this process's own as long as it keeps the file.
+fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
     let make = |path: &Path| {
         std::fs::create_dir_all(path)
             .with_context(|| format!("the folder {} cannot be made", path.display()))?;
@@ -228,8 +238,23 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<Settings> {
             .with_context(|| format!("the folder {} cannot be found", path.display()))
     };
     let work = make(&args.work_dir)?;
+    let own = File::create(work.join("lock")).context("the work folder cannot be written to")?;
+    own.try_lock().with_context(|| {
+        format!(
+            "another operator works in {}: give each its own --work-dir",
+            work.display()
+        )
+    })?;
+    // What a process that was killed left there, which nobody else removes.
+    for left in ["run", "p"] {
+        let left = work.join(left);
+        if left.exists() {
+            std::fs::remove_dir_all(&left)
+                .with_context(|| format!("the folder {} cannot be emptied", left.display()))?;
+        }
+    }
     make(&work.join("run"))?;
-    Ok(Settings {
+    let settings = Settings {
         mirrors: args.mirrors.clone(),
         cache: make(&args.cache_dir)?,
         scratch: make(&work.join("p"))?,
@@ -246,7 +271,8 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<Settings> {
         inherit_environment: false,
         schemas: Default::default(),
         digests: Default::default(),
-    })
+    };
+    Ok((settings, own))
 }
 
 /// Becomes true on the first signal to end.

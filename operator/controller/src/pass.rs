@@ -45,7 +45,7 @@ pub(crate) async fn pass(cached: Arc<Workspace>, context: Arc<Context>) -> Resul
     };
     let times = times(&workspace);
     let mut observed = observe(&context, workspace).await;
-    let decision = decide(&observed.seen);
+    let mut decision = decide(&observed.seen);
     tracing::debug!(namespace, name, ?decision, "decided");
     let inputs = observed.inputs.as_ref().map(|inputs| InputsStatus {
         digest: inputs.digest.clone(),
@@ -66,6 +66,7 @@ pub(crate) async fn pass(cached: Arc<Workspace>, context: Arc<Context>) -> Resul
             return Ok(Action::await_change());
         }
         Done::Later => return Ok(Action::requeue(next_look(&observed.seen, &decision, times))),
+        Done::Blocked(why) => decision = Decision::Wait(Wait::Obstacle(why)),
         Done::Yes => {}
     }
     publish(&context, &api, &mut observed, &decision, inputs).await?;
@@ -92,7 +93,10 @@ async fn publish(
     let generation = observed.workspace.metadata.generation.unwrap_or(0);
     let status = &mut observed.status;
     describe(status, &observed.seen, decision, cause, generation);
-    status.observed_generation = generation;
+    // Whoever comes next looks at it anew.
+    if *decision != Decision::Rest(Rest::Draining) {
+        status.observed_generation = generation;
+    }
     if inputs.is_some() {
         status.inputs = inputs;
     }
@@ -131,7 +135,8 @@ fn leave_to_others(observed: &Observed, decision: &Decision) -> bool {
         .going
         .as_ref()
         .is_some_and(|going| going.lock().is_none());
-    held_by_replica || not_yet
+    let ending = *decision == Decision::Rest(Rest::Draining) && observed.ended.is_none();
+    held_by_replica || not_yet || ending
 }
 
 fn show_run(context: &Context, observed: &mut Observed) {

@@ -6,7 +6,7 @@ use ashlar_addr::ResourceInstance;
 use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanStatus, PlanSummary, Standing, Workspace};
 use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
-use ashlar_plan::{Action, Mode, Options, Plan, Schemas, digest, show::redacted_changes, wire};
+use ashlar_plan::{Action, Mode, Options, Plan, Schemas, show::redacted_changes, wire};
 use ashlar_port::{Outcome as Settlement, Record, RunStore};
 use ashlar_runner::{PlanOutcome, PlanRequest, load_module};
 use ashlar_state::outcome_object;
@@ -19,6 +19,7 @@ use crate::{
     ended::{Ended, Fault, INVALID, Outcome, PLAN_FAILED},
     inputs::Inputs,
     job::{Held, Job, until_stopped},
+    kept::{Kept, Naming, name},
     message::{Secrets, errors, is_invalid, warnings},
     outputs, values,
 };
@@ -32,7 +33,7 @@ const LONGEST_NAME: usize = 250;
 pub(crate) enum Material {
     /// What the workspace says now.
     Inputs(Box<Inputs>),
-    /// What the plan with this digest said; the environment as it is now, as far as it can be read.
+    /// What the plan with this digest said, with the environment as it is now.
     LastApplied(String),
 }
 
@@ -121,7 +122,7 @@ async fn attempt(
             }),
         )
     };
-    let ready = match prepare(from, &plans).await {
+    let ready = match prepare(job, from, &plans).await {
         Ok(ready) => ready,
         Err((diags, sources)) => {
             let message = errors(&diags, &sources, &Secrets::default());
@@ -148,6 +149,7 @@ async fn attempt(
         }
     };
     let refresh = options.refresh;
+    let bundle = ready.bundle.clone();
     let folder = match job.lay_out(ready.bundle).await {
         Ok(folder) => folder,
         Err(error) => {
@@ -169,8 +171,10 @@ async fn attempt(
         schemas,
         sources,
         diags,
+        redact,
     } = ashlar_runner::plan(&job.context.settings, request, &*job.tracked).await;
     drop(folder);
+    let secrets = secrets.of_run(redact);
     let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
         return faulty(&diags, &sources, &secrets, &held.recovered);
     };
@@ -183,17 +187,25 @@ async fn attempt(
         serial: i64::try_from(held.recovered.state.serial).unwrap_or(i64::MAX),
         begun_plan: held.recovered.begun.clone(),
     };
-    let keys = plans.keys();
-    let seed = digest::Seed {
+    let naming = Naming {
         workspace_uid: &job.place.uid,
-        last_begun: held.recovered.begun.as_deref(),
-        key: keys.hash_key(),
+        begun: held.recovered.begun.as_deref(),
+        spent: &job.spent,
+        key: plans.keys().hash_key(),
     };
-    let digest = digest::digest(&plan, seed);
-    if plan.is_applyable()
-        && let Err(diags) = plans.save(&digest, &bytes).await
-    {
-        return faulty(&diags, &sources, &secrets, &held.recovered);
+    let digest = name(&plan, &naming);
+    if plan.is_applyable() {
+        let kept = Kept {
+            plan: bytes,
+            files: bundle,
+        };
+        let saved = match kept.encode() {
+            Ok(bytes) => plans.save(&digest, &bytes).await,
+            Err(diags) => Err(diags),
+        };
+        if let Err(diags) = saved {
+            return faulty(&diags, &sources, &secrets, &held.recovered);
+        }
     }
     // Earlier ones may be needed to destroy by, once the inputs are gone.
     let earlier = last_applied
@@ -253,7 +265,7 @@ pub(crate) async fn write_outputs(job: &Job, recovered: &Recovered) -> Result<()
 }
 
 /// Module and values, or what is wrong with them: only other inputs help then.
-async fn prepare(from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sources)> {
+async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sources)> {
     let os = |env: Vec<(String, String)>| {
         env.into_iter()
             .map(|(name, value)| (name.into(), value.into()))
@@ -288,12 +300,9 @@ async fn prepare(from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sou
                               destruction from. Restore the inputs, or set deletionPolicy to Retain.";
                 (Diag::error("Inputs are gone", detail).into(), Sources::new())
             })?;
-            let plan = wire::decode(&plan).map_err(|diags| (diags, Sources::new()))?;
-            let bundle = plan
-                .config
-                .iter()
-                .map(|(name, text)| (name.to_string(), text.to_string()))
-                .collect();
+            let kept = Kept::decode(&plan).map_err(|diags| (diags, Sources::new()))?;
+            let plan = wire::decode(&kept.plan).map_err(|diags| (diags, Sources::new()))?;
+            let (env, secrets) = job.environment().await.map_err(|diags| (diags, Sources::new()))?;
             let input = |value| Input {
                 value: InputValue::Value(value, None),
                 origin: Origin::Direct,
@@ -304,11 +313,11 @@ async fn prepare(from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sou
                 .map(|(name, value)| (name, input(value)))
                 .collect();
             Ok(Ready {
-                bundle,
+                bundle: kept.files,
                 files: plan.config,
                 inputs,
-                env: Vec::new(),
-                secrets: Secrets::default(),
+                env: os(env),
+                secrets,
             })
         }
     }

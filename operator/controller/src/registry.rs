@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::{
     decide::{Cause, Run, Stage},
-    ended::Ended,
+    ended::{Answers, Ended},
 };
 
 /// How often progress is shown.
@@ -46,6 +46,7 @@ pub(crate) struct Ticket {
     pub(crate) cause: Cause,
     /// The digest of its inputs.
     pub(crate) inputs: String,
+    pub(crate) answers: Answers,
 }
 
 /// One run, as it is seen from outside and reported from inside.
@@ -175,6 +176,7 @@ impl Registry {
             run,
             cause,
             inputs,
+            answers,
         } = ticket;
         let tracked = Arc::new(Tracked::new(run, cause, poke.clone()));
         let entry = Entry {
@@ -194,6 +196,7 @@ impl Registry {
                     Ended::broken(run, inputs)
                 }
             };
+            let ended = Ended { answers, ..ended };
             if let Some(entry) = registry.runs().get_mut(&uid) {
                 entry.ended = Some(Arc::new(ended));
             }

@@ -27,7 +27,7 @@ pub enum Fence {
     /// As far as the kernel can.
     #[default]
     BestEffort,
-    /// With all file rules of Linux 6.2, or the plugin does not start.
+    /// With the file rules of Linux 5.13 at least, or the plugin does not start.
     Required,
 }
 
@@ -197,8 +197,8 @@ const SYSTEM: [&str; 32] = [
 ];
 const DEVICES: [&str; 4] = ["/dev/null", "/dev/zero", "/dev/random", "/dev/full"];
 
-/// The oldest rules that make a whole fence around files.
-const NEEDED: ABI = ABI::V3;
+/// The oldest rules that keep a plugin from reading and writing what is not its own.
+const NEEDED: ABI = ABI::V1;
 /// The newest rules we know; older kernels get what they can hold.
 const RULES: ABI = ABI::V6;
 

@@ -6,6 +6,7 @@ use ashlar_apply::{Counts, Inputs};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Schemas, fetch_schemas, wire};
 use ashlar_port::{Progress, RunStore, StopFlag};
+use ashlar_provider::Redactor;
 use ashlar_state::State;
 
 use crate::{
@@ -47,6 +48,8 @@ pub struct ApplyOutcome {
     pub counts: Counts,
     /// The schemas in use.
     pub schemas: Schemas,
+    /// Takes what is sensitive out of texts that are told of it.
+    pub redact: Redactor,
 }
 
 /// Applies a stored plan.
@@ -58,6 +61,7 @@ pub async fn apply(settings: &Settings, request: ApplyRequest<'_>, progress: &dy
         interrupted: false,
         counts: Counts::default(),
         schemas: Schemas::new(),
+        redact: Arc::new(str::to_owned),
     };
     if let Err(diags) = attempt(settings, request, progress, &mut outcome).await {
         outcome.diags.extend(diags);
@@ -85,7 +89,8 @@ async fn attempt(
         applying: true,
     };
     let chosen = find_pinned(settings, &plan.providers).await?;
-    let redact = redactor(plan.variables.values(), &request.env);
+    let redact = redactor(plan.variables.values(), &plan.prior_state, &request.env);
+    outcome.redact = redact.clone();
     let plugins = plugins(
         settings,
         chosen,

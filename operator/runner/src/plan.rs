@@ -6,6 +6,7 @@ use ashlar_config::{Input, Module, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Outside, Progress};
+use ashlar_provider::Redactor;
 use ashlar_state::State;
 
 use crate::{
@@ -44,6 +45,8 @@ pub struct PlanOutcome {
     pub sources: Sources,
     /// Errors and warnings.
     pub diags: Diags,
+    /// Takes what is sensitive out of their texts.
+    pub redact: Redactor,
 }
 
 /// Reads the root module from its files.
@@ -56,6 +59,7 @@ pub async fn plan(settings: &Settings, request: PlanRequest, progress: &dyn Prog
     let mut sources = Sources::new();
     let mut schemas = Schemas::new();
     let mut diags = Diags::new();
+    let mut redact: Redactor = Arc::new(str::to_owned);
     let plan = attempt(
         settings,
         request,
@@ -63,6 +67,7 @@ pub async fn plan(settings: &Settings, request: PlanRequest, progress: &dyn Prog
         &mut sources,
         &mut schemas,
         &mut diags,
+        &mut redact,
     )
     .await;
     let plan = plan.and_then(|plan| {
@@ -74,6 +79,7 @@ pub async fn plan(settings: &Settings, request: PlanRequest, progress: &dyn Prog
         schemas,
         sources,
         diags,
+        redact,
     }
 }
 
@@ -84,6 +90,7 @@ async fn attempt(
     sources: &mut Sources,
     schemas: &mut Schemas,
     diags: &mut Diags,
+    redacted: &mut Redactor,
 ) -> Option<Plan> {
     let (module, faults) = load_module(&request.files, sources);
     diags.extend(faults);
@@ -106,7 +113,8 @@ async fn attempt(
     }
     let chosen = diags.take(choose(settings, &module, &request.state).await)?;
     let pins = chosen.pins.clone();
-    let redact = redactor(variables.values(), &request.env);
+    let redact = redactor(variables.values(), &request.state, &request.env);
+    *redacted = redact.clone();
     let plugins = plugins(
         settings,
         chosen,

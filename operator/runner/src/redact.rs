@@ -1,38 +1,62 @@
-//! Keeps secrets of a run out of what its plugins log.
+//! Keeps secrets of a run out of what its plugins log, and out of what is told of it.
 
-use std::{ffi::OsString, sync::Arc};
+use std::{
+    ffi::OsString,
+    sync::{Arc, LazyLock},
+};
 
+use aho_corasick::{AhoCorasick, MatchKind};
 use ashlar_provider::Redactor;
-use ashlar_value::{Data, Mark, Value};
+use ashlar_state::{Object, State};
+use ashlar_value::{Data, Mark, PathStep, Value};
+use serde_json::Value as Json;
 
+/// What stands in their place.
+const REDACTED: &str = "(sensitive value)";
 /// Shorter texts are not looked for: they would blank out half of every line.
 const SHORTEST: usize = 4;
 
-/// A redactor that replaces every sensitive text among the values, and every value of the run's environment.
+/// A redactor that replaces every sensitive text among the values and in the state, and every value of the run's
+/// environment.
 pub(crate) fn redactor<'a>(
     values: impl IntoIterator<Item = &'a Value>,
+    state: &State,
     env: &[(OsString, OsString)],
 ) -> Redactor {
     let mut secrets: Vec<String> = Vec::new();
     for value in values {
         collect(value, false, &mut secrets);
     }
+    for output in state.outputs.values() {
+        collect(&output.value, output.sensitive, &mut secrets);
+    }
+    for (_, _, object) in state.objects() {
+        collect_object(object, &mut secrets);
+    }
     secrets.extend(
         env.iter()
             .filter_map(|(_, value)| value.to_str().map(str::to_owned)),
     );
+    // A text of several lines is told line by line.
+    let lines: Vec<String> = secrets
+        .iter()
+        .filter(|secret| secret.contains('\n'))
+        .flat_map(|secret| secret.lines().map(|line| line.trim().to_owned()))
+        .collect();
+    secrets.extend(lines);
     secrets.retain(|secret| secret.len() >= SHORTEST);
-    // Longer ones first, so that a secret that holds another is replaced whole.
-    secrets.sort_by(|a, b| b.len().cmp(&a.len()).then_with(|| a.cmp(b)));
+    secrets.sort();
     secrets.dedup();
-    Arc::new(move |line: &str| {
-        secrets.iter().fold(line.to_owned(), |line, secret| {
-            if line.contains(secret.as_str()) {
-                line.replace(secret.as_str(), "(sensitive value)")
-            } else {
-                line
-            }
-        })
+    // Built when something is told for the first time, which is seldom.
+    let search = LazyLock::new(move || {
+        // A secret that holds another is replaced whole.
+        let kind = MatchKind::LeftmostLongest;
+        AhoCorasick::builder().match_kind(kind).build(&secrets).ok()
+    });
+    Arc::new(move |text: &str| match &*search {
+        Some(search) => search.replace_all(text, &vec![REDACTED; search.patterns_len()]),
+        // Too many to look for: then nothing is told.
+        None => REDACTED.to_owned(),
     })
 }
 
@@ -54,6 +78,39 @@ fn collect(value: &Value, sensitive: bool, secrets: &mut Vec<String>) {
     }
 }
 
+/// The sensitive parts of an object, as the state has it.
+fn collect_object(object: &Object, secrets: &mut Vec<String>) {
+    if object.sensitive.is_empty() {
+        return;
+    }
+    let Ok(attributes) = serde_json::from_slice::<Json>(&object.attributes) else {
+        return;
+    };
+    for path in &object.sensitive {
+        let found = path.0.iter().try_fold(&attributes, |json, step| match step {
+            PathStep::Attr(name) => json.get(&**name),
+            PathStep::Index(key) => match key.data() {
+                Data::String(name) => json.get(&**name),
+                Data::Number(number) => json.get(number.to_string().parse::<usize>().ok()?),
+                _ => None,
+            },
+        });
+        if let Some(found) = found {
+            collect_json(found, secrets);
+        }
+    }
+}
+
+fn collect_json(json: &Json, secrets: &mut Vec<String>) {
+    match json {
+        Json::String(text) => secrets.push(text.clone()),
+        Json::Number(number) => secrets.push(number.to_string()),
+        Json::Array(items) => items.iter().for_each(|item| collect_json(item, secrets)),
+        Json::Object(members) => members.values().for_each(|member| collect_json(member, secrets)),
+        Json::Null | Json::Bool(_) => {}
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use ashlar_value::{Marks, Type};
@@ -63,13 +120,20 @@ mod tests {
     #[test]
     fn sensitive_texts_and_environment_are_replaced() {
         let secret = Value::list(Type::String, vec![Value::string("hunter22")]).with_marks(Marks::SENSITIVE);
+        let text = br#"{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[{"mode":"managed","type":"a","name":"b",
+            "provider":"provider[\"registry.terraform.io/hashicorp/a\"]","instances":[{"schema_version":0,
+            "attributes":{"keys":[{"pem":"BEGIN\nsecret line\nEND"}],"open":"public2"},
+            "sensitive_attributes":[[{"type":"get_attr","value":"keys"},
+                {"type":"index","value":{"value":0,"type":"number"}},{"type":"get_attr","value":"pem"}]]}]}]}"#;
+        let state = ashlar_state::read(text).unwrap();
         let redact = redactor(
             [&secret, &Value::string("public")],
+            &state,
             &[("TOKEN".into(), "abcdef".into())],
         );
         assert_eq!(
-            redact("hunter22 public abcdef"),
-            "(sensitive value) public (sensitive value)"
+            redact("hunter22 public public2 abcdef: secret line."),
+            "(sensitive value) public public2 (sensitive value): (sensitive value)."
         );
     }
 }

@@ -135,6 +135,7 @@ impl<'a> Session<'a> {
             schemas,
             sources,
             diags,
+            redact: _,
         } = plan(&self.settings, request, &Lines::new(self.printer)).await;
         let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
             return Err(self.told(&diags, &sources));

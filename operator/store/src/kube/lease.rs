@@ -98,6 +98,16 @@ pub(super) struct Shared {
     lease: tokio::sync::Mutex<Lease>,
 }
 
+/// Has this state ever been locked, and its Lease not been removed since?
+pub async fn lock_exists(client: &Client, slot: &Slot) -> Result<bool, Diags> {
+    let api: Api<Lease> = Api::namespaced(client.clone(), slot.namespace());
+    let name = slot.lease();
+    let found = persist("read", &slot.tell("Lease", &name), || api.get_metadata_opt(&name)).await;
+    found
+        .map(|found| found.is_some())
+        .map_err(|fault| fault.diags(SUMMARY))
+}
+
 /// Asks once for the lock. `stop` is set if the lock is lost later.
 pub async fn acquire(
     client: &Client,
