@@ -9,11 +9,14 @@ fn the_operator_has_the_rights_of_the_chart_and_no_others() -> Result<()> {
     let namespace = Namespace::new(&bench, "rights")?;
     let account = format!("system:serviceaccount:{}:ashlar", namespace.name);
     let may = |verb: &str, what: &str, where_: &str| {
+        let (what, part) = what.split_once(':').unwrap_or((what, ""));
+        let part = format!("--subresource={part}");
         let question = [
             "auth",
             "can-i",
             verb,
             what,
+            &part,
             "--as",
             &account,
             "--namespace",
