@@ -23,6 +23,10 @@ fn each_fault_is_told_where_it_is() -> Result<()> {
     let bench = Bench::open()?;
     let namespace = Namespace::new(&bench, "bad")?;
     let _operator = Operator::start(&namespace, &[])?;
+    let doubled: String = (1..40)
+        .map(|n| format!("  t{n} = \"${{local.t{m}}}${{local.t{m}}}\"\n", m = n - 1))
+        .collect();
+    let doubled = format!("locals {{\n  t0 = \"text\"\n{doubled}}}\n");
     let cases = [
         ("syntax", "locals {\n  a = 1 +\n}\n", "main.tf line 2"),
         (
@@ -56,6 +60,7 @@ fn each_fault_is_told_where_it_is() -> Result<()> {
             "module \"m\" {\n  source = \"./m\"\n}\n",
             "Not supported yet",
         ),
+        ("memory", &doubled, "Module uses too much memory"),
     ];
     for (name, module, _) in &cases {
         namespace.apply(&workspace(name, module))?;
@@ -178,5 +183,35 @@ fn two_workspaces_cannot_have_one_state() -> Result<()> {
     namespace.kubectl(&["delete", "workspaces.ashlar.dev", "first"])?;
     let workspace = namespace.wait_for("second", "Ready", "True")?;
     assert_eq!(workspace["status"]["plan"]["summary"]["text"], "+1 ~0 -1");
+    Ok(())
+}
+
+#[test]
+fn a_state_that_is_gone_is_not_taken_for_none() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "lost")?;
+    let _operator = Operator::start(&namespace, &[])?;
+    namespace.apply(&workspace("kept", "resource \"terraform_data\" \"a\" {}\n"))?;
+    let made = namespace.wait_for("kept", "Ready", "True")?;
+    let lineage = made["status"]["state"]["lineage"].clone();
+    namespace.kubectl(&["delete", "secret", "tfstate-default-kept"])?;
+    namespace.request("kept", "look")?;
+    let workspace = namespace.wait_for("kept", "Ready", "False")?;
+    assert!(
+        workspace["status"]
+            .to_string()
+            .contains("tfstate-default-kept is gone"),
+        "{workspace:#}"
+    );
+    assert!(namespace.get("secret", "tfstate-default-kept")?.is_none());
+
+    // A person says that the objects are gone as well.
+    namespace.patch(
+        "kept",
+        &json!({"metadata": {"annotations": {"ashlar.dev/state-lost": lineage}}}),
+    )?;
+    let workspace = namespace.wait_for("kept", "Ready", "True")?;
+    assert_ne!(workspace["status"]["state"]["lineage"], lineage);
+    assert_eq!(workspace["status"]["plan"]["summary"]["text"], "+1 ~0 -0");
     Ok(())
 }

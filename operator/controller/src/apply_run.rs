@@ -21,7 +21,7 @@ use crate::{
     decide::{Decision, decide},
     ended::{APPLY_FAILED, Ended, Fault, INTERRUPTED, Outcome, SETTLE_FAILED},
     inputs::Inputs,
-    job::{Held, Job, plain},
+    job::{Held, Job, apart, plain},
     kept::{Kept, Naming, name},
     message::{Secrets, errors},
     observe::{address_of, observe_afresh},
@@ -154,11 +154,13 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         stop: &job.tracked.stop,
     };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
-    let outcome = tokio::select! {
-        outcome = ashlar_runner::apply(&job.context.settings, request, &*job.tracked) => Some(outcome),
-        // Dropping the run kills its providers. What was journalled until then is found again by the next run.
-        () = overdue(&job.tracked.stop) => None,
-    };
+    let outcome = apart(async {
+        tokio::select! {
+            outcome = ashlar_runner::apply(&job.context.settings, request, &*job.tracked) => Some(outcome),
+            // Dropping the run kills its providers. What was journalled until then is found again by the next run.
+            () = overdue(&job.tracked.stop) => None,
+        }
+    });
     watchdog.abort();
     match outcome {
         Some(outcome) => conclude(job, recovered, digest, outcome, &secrets).await,

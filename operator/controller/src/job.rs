@@ -256,3 +256,9 @@ pub(crate) async fn until_stopped<T>(stop: &StopFlag, work: impl Future<Output =
 pub(crate) fn plain(diags: &Diags) -> String {
     errors(diags, &Default::default(), &Secrets::default())
 }
+
+/// Runs the engine here and now, and lets another thread go on with what this one had to do otherwise: however long a
+/// tenant's expressions take, nobody else waits.
+pub(crate) fn apart<T>(work: impl Future<Output = T>) -> T {
+    tokio::task::block_in_place(|| tokio::runtime::Handle::current().block_on(work))
+}

@@ -61,3 +61,19 @@ pub(crate) fn name(plan: &Plan, naming: &Naming<'_>) -> String {
     }
     name
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_kept_is_read_back() {
+        let kept = Kept {
+            plan: vec![1, 2, 255],
+            files: [("t/x.tpl".to_owned(), "x".to_owned())].into(),
+        };
+        let read = Kept::decode(&kept.encode().unwrap()).unwrap();
+        assert_eq!((read.plan, read.files), (kept.plan, kept.files));
+        assert!(Kept::decode(b"nonsense").is_err());
+    }
+}

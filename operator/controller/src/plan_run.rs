@@ -18,7 +18,7 @@ use crate::{
     conditions::seconds,
     ended::{Ended, Fault, INVALID, Outcome, PLAN_FAILED},
     inputs::Inputs,
-    job::{Held, Job, until_stopped},
+    job::{Held, Job, apart, until_stopped},
     kept::{Kept, Naming, name},
     message::{Secrets, errors, is_invalid, warnings},
     outputs, values,
@@ -61,7 +61,8 @@ pub(crate) async fn run(job: Job, kind: PlanKind, from: Material, before: Worksp
             .as_ref()
             .and_then(|status| status.last_applied_plan.clone());
         let work = attempt(&job, &mut held, kind, from, last_applied);
-        let outcome = until_stopped(&job.tracked.stop, tokio::time::timeout(job.timeout, work)).await;
+        let limited = async { tokio::time::timeout(job.timeout, work).await };
+        let outcome = apart(until_stopped(&job.tracked.stop, limited));
         match outcome {
             Some(Ok(ended)) => ended,
             Some(Err(_)) => {

@@ -24,6 +24,9 @@ pub(crate) const MAX_DEPTH: u32 = 400;
 /// it a line of nested loops could take all time and memory.
 const MAX_STEPS: u32 = if cfg!(test) { 200_000 } else { 50_000_000 };
 
+/// Texts shorter than this, in bytes, are bounded by the number of steps.
+const CHARGED: usize = 4096;
+
 /// Evaluates an expression: first all its references, then itself. With errors the value is unknown where it is at
 /// fault, and should not be used for more than checking types.
 pub fn evaluate(expr: &Expr, scope: &dyn Scope) -> (Value, Diags) {
@@ -237,7 +240,9 @@ impl<'a> Eval<'a> {
     /// value of it).
     pub(crate) fn close(&self, span: Span, diags: &mut Diags) {
         if self.steps.get() >= MAX_STEPS {
-            let detail = format!("Evaluating this takes more than {MAX_STEPS} steps. Loop over less.");
+            let detail = format!(
+                "Evaluating this takes more than {MAX_STEPS} steps, or makes too long texts. Loop over less."
+            );
             diags.push(Diag::error("Expression takes too long", detail).at(span));
         }
     }
@@ -248,6 +253,19 @@ impl<'a> Eval<'a> {
             Root::Plain { caps, .. } => *caps,
             Root::Constant => &NoCaps,
         }
+    }
+
+    /// Accounts for a text that was made. `false`, with a diagnostic, if it is one too many.
+    pub(crate) fn charge(&self, bytes: usize, span: Span, diags: &mut Diags) -> bool {
+        let granted = bytes < CHARGED || self.caps().grant(bytes);
+        if !granted {
+            // Like an evaluation that takes too long, it must not be tried over.
+            self.steps.set(MAX_STEPS);
+            let detail =
+                "All texts that this module makes are too long together. Make fewer or shorter ones.";
+            diags.push(Diag::error("Module uses too much memory", detail).at(span));
+        }
+        granted
     }
 
     /// The value of any expression.
@@ -286,7 +304,12 @@ impl<'a> Eval<'a> {
             }
             ExprKind::Splat { source, each, marker } => self.splat(expr, source, each, *marker, frame, diags),
             ExprKind::Item => frame.item().cloned().unwrap_or_else(Value::dynamic),
-            ExprKind::Call(call) => self.call(expr, call, frame, diags),
+            ExprKind::Call(call) => {
+                let value = self.call(expr, call, frame, diags);
+                let made = value.clone().unmark().0;
+                self.charge(made.as_str().map_or(0, |text| text.len()), expr.span, diags);
+                value
+            }
             ExprKind::Conditional { condition, yes, no } => {
                 self.conditional(expr, condition, yes, no, frame, diags)
             }

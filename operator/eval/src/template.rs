@@ -27,6 +27,7 @@ impl Eval<'_> {
         let mut marks = Marks::NONE;
         let mut known = true;
         for part in parts {
+            let part_span = part.span;
             let value = self.expr(part, frame, &mut faults);
             if value.is_null() {
                 let detail = "This value is null, and null cannot be part of a string. Give another value in its place, for \
@@ -42,7 +43,9 @@ impl Eval<'_> {
             }
             match convert(&value, &Type::String) {
                 Ok(value) => {
-                    if let Some(part) = value.as_str().filter(|_| known && !faults.has_errors()) {
+                    if let Some(part) = value.as_str().filter(|_| known && !faults.has_errors())
+                        && self.charge(part.len(), part_span, &mut faults)
+                    {
                         text.push_str(part);
                     }
                 }
@@ -88,6 +91,9 @@ impl Eval<'_> {
             match convert(item, &Type::String) {
                 Ok(value) => match value.as_str() {
                     Some(part) => {
+                        if !self.charge(part.len(), expr.span, diags) {
+                            return Value::unknown(Type::String).with_marks(own);
+                        }
                         text.push_str(part);
                         marks = marks.union(value.marks());
                     }

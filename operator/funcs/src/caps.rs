@@ -59,6 +59,11 @@ pub trait Caps: Send + Sync {
 
     /// Fresh random bytes for `uuid` and the salt of `bcrypt`; `None` while results must stay unknown (planning).
     fn random(&self) -> Option<[u8; 16]>;
+
+    /// May texts of so many bytes more be made? Where workspaces share a process, none may use up all its memory.
+    fn grant(&self, _bytes: usize) -> bool {
+        true
+    }
 }
 
 /// Nothing outside can be reached: files are refused, times and randomness unknown.

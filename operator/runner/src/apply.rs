@@ -87,6 +87,7 @@ async fn attempt(
         home: home(request.confined),
         plan_timestamp: plan.timestamp.clone(),
         applying: true,
+        made: Arc::default(),
     };
     let chosen = find_pinned(settings, &plan.providers).await?;
     let redact = redactor(plan.variables.values(), &plan.prior_state, &request.env);

@@ -6,12 +6,19 @@
 use std::{
     io::Read,
     path::{Component, Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use ashlar_funcs::{Caps, CapsError, FileKind};
 
 /// Largest file a function reads in a confined run, in bytes.
 const LARGEST: u64 = 16 << 20;
+
+/// How many bytes of text a confined run may make.
+const TEXTS: usize = 512 << 20;
 
 /// What functions reach in one run.
 #[derive(Clone, Debug)]
@@ -26,6 +33,8 @@ pub struct Files {
     pub plan_timestamp: String,
     /// Is this an apply, so that `timestamp()` and `uuid()` have results?
     pub applying: bool,
+    /// How many bytes of text a confined run has made.
+    pub made: Arc<AtomicUsize>,
 }
 
 impl Files {
@@ -77,6 +86,15 @@ fn kind_of(kind: std::fs::FileType) -> FileKind {
 }
 
 impl Caps for Files {
+    fn grant(&self, bytes: usize) -> bool {
+        !self.confined
+            || self
+                .made
+                .fetch_add(bytes, Ordering::Relaxed)
+                .saturating_add(bytes)
+                <= TEXTS
+    }
+
     fn read_file(&self, path: &str) -> Result<Vec<u8>, CapsError> {
         let file = std::fs::File::open(self.resolve(path)?).map_err(failed)?;
         let limit = if self.confined { LARGEST } else { u64::MAX };
@@ -149,6 +167,15 @@ impl Caps for Files {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_confined_run_makes_texts_up_to_a_limit() {
+        let folder = tempfile::tempdir().unwrap();
+        let (caps, mut local) = (confined(folder.path()), confined(folder.path()));
+        local.confined = false;
+        assert!(caps.grant(TEXTS / 2) && caps.grant(TEXTS / 2) && !caps.grant(1));
+        assert!(local.grant(TEXTS) && local.grant(TEXTS));
+    }
+
     fn confined(folder: &Path) -> Files {
         Files {
             folder: folder.to_owned(),
@@ -156,6 +183,7 @@ mod tests {
             home: None,
             plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
             applying: false,
+            made: Arc::default(),
         }
     }
 

@@ -105,6 +105,7 @@ async fn attempt(
         home: home(request.confined),
         plan_timestamp: timestamp.clone(),
         applying: false,
+        made: Arc::default(),
     };
     let (variables, faults) = resolve_variables(&module, &request.inputs, &caps, sources);
     diags.extend(faults);

@@ -362,3 +362,66 @@ fn whoever_does_not_get_the_lock_waits() {
     check(&[&auto, &busy, &|seen: &mut Seen| seen.now = at(1005)], apply());
     check(&[&busy], waiting(None));
 }
+
+#[test]
+fn what_cannot_be_read_is_waited_for_and_never_taken_for_nothing() {
+    let obstacle = |seen: &mut Seen| {
+        seen.obstacle = Some("why".to_owned());
+        seen.state = StateSeen::default();
+    };
+    let wait = Decision::Wait(Wait::Obstacle("why".to_owned()));
+    check(&[&obstacle], wait.clone());
+    check(&[&obstacle, &auto], wait.clone());
+    check(&[&obstacle, &destroying], wait);
+    // What is to be retained does not need to be read.
+    let delete = |seen: &mut Seen| seen.deleting = true;
+    check(&[&obstacle, &delete], Decision::Release { forget: false });
+}
+
+#[test]
+fn an_object_is_not_let_go_while_something_is_uncertain() {
+    let done = |seen: &mut Seen| {
+        seen.state.things = 0;
+        seen.plan.as_mut().unwrap().standing = Standing::Empty;
+    };
+    let names = vec!["a.b".to_owned(), "c.d".to_owned()];
+    check(
+        &[&destroying, &done, &uncertain],
+        Decision::Wait(Wait::Uncertain(names)),
+    );
+    check(&[&destroying, &done], Decision::Release { forget: true });
+}
+
+#[test]
+fn a_settling_that_failed_is_waited_out() {
+    let settle = |seen: &mut Seen| seen.settled = vec!["a.b".to_owned()];
+    let broken = |seen: &mut Seen| {
+        seen.failure = Some(Failure {
+            inputs: String::new(),
+            invalid: false,
+            until: at(1500),
+        });
+    };
+    check(&[&uncertain, &settle], Decision::Settle(vec!["a.b".to_owned()]));
+    let until = at(1500);
+    check(
+        &[&uncertain, &settle, &broken],
+        Decision::Wait(Wait::Failure {
+            invalid: false,
+            until,
+        }),
+    );
+}
+
+#[test]
+fn a_suspended_workspace_says_whether_it_is_as_wanted() {
+    let suspended = |seen: &mut Seen| seen.suspended = true;
+    let current = |current| Decision::Rest(Rest::Suspended { current });
+    check(&[&suspended], current(false));
+    check(&[&suspended, &standing(Standing::Applied)], current(true));
+    let changed = |seen: &mut Seen| seen.inputs = Ok("i2".to_owned());
+    check(
+        &[&suspended, &standing(Standing::Applied), &changed],
+        current(false),
+    );
+}
