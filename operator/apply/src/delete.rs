@@ -164,6 +164,8 @@ impl Run<'_> {
                     &Live {
                         value,
                         private: private.into(),
+                        // Told by a configuration, of which a destruction has none.
+                        create_before_destroy: false,
                         ..live.clone()
                     },
                     schema,

@@ -289,7 +289,7 @@ impl<'a> Run<'a> {
             Op::Delete(at) => self.delete(*at).await,
             Op::Drop(at) => self.drop_data(*at),
             Op::Settle(resource) => self.settle(resource),
-            Op::Destroyed(_) => Ok(Diags::new()),
+            Op::Join(_) => Ok(Diags::new()),
             Op::Output(name) => self.output(name),
         }
     }

@@ -151,8 +151,11 @@ pub enum IgnoreChanges {
 }
 
 impl Module {
-    /// The block that configures a provider, if there is one.
+    /// The block that configures a provider, if there is one. Only the root module has such blocks.
     pub fn provider_block(&self, config: &ProviderConfig) -> Option<&ProviderBlock> {
+        if !config.module.is_root() {
+            return None;
+        }
         self.providers.iter().find_map(|(local, block)| {
             let same = local.alias == config.alias && self.source_of(&local.name) == config.provider;
             same.then_some(block)

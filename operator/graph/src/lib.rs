@@ -3,7 +3,10 @@
 //! An edge `a → b` means: `a` needs `b`, so `b` comes first. Nodes are data of the caller; nothing here knows what they
 //! are. All operations are linear in nodes and edges. It never reduces edges transitively: a walk does not need it.
 
-use std::{collections::HashMap, hash::Hash};
+use std::{
+    collections::{HashMap, HashSet},
+    hash::Hash,
+};
 
 use petgraph::{
     Direction,
@@ -91,6 +94,24 @@ impl<N: Clone + Eq + Hash + Ord> Graph<N> {
             .into_iter()
             .flat_map(move |at| self.inner.neighbors_directed(*at, direction))
             .filter_map(|at| self.inner.node_weight(at))
+    }
+
+    /// All nodes that need one of these, directly or through others, and these themselves.
+    pub fn needing<'a>(&'a self, nodes: impl IntoIterator<Item = &'a N>) -> HashSet<&'a N> {
+        let known = nodes.into_iter().filter_map(|node| self.index.get(node));
+        let mut open: Vec<NodeIndex> = known.copied().collect();
+        let mut found: HashSet<NodeIndex> = open.iter().copied().collect();
+        while let Some(at) = open.pop() {
+            for dependent in self.inner.neighbors_directed(at, Direction::Incoming) {
+                if found.insert(dependent) {
+                    open.push(dependent);
+                }
+            }
+        }
+        found
+            .into_iter()
+            .filter_map(|at| self.inner.node_weight(at))
+            .collect()
     }
 
     /// Groups of nodes that need each other in a circle, each sorted; empty if the graph is acyclic.
@@ -230,6 +251,26 @@ mod tests {
         let graph = graph(&[("a", "b"), ("b", "a"), ("c", "a")]);
         assert_eq!(graph.cycles(), [["a", "b"]]);
         assert_eq!(graph.order(), None);
+    }
+
+    #[test]
+    fn what_needs_a_node_is_found_through_others() {
+        let graph = graph(&[("b", "a"), ("c", "b"), ("d", "b"), ("d", "c"), ("e", "x")]);
+        let mut found: Vec<_> = graph.needing([&"b", &"x"]).into_iter().copied().collect();
+        found.sort();
+        assert_eq!(found, ["b", "c", "d", "e", "x"]);
+    }
+
+    #[test]
+    fn a_walk_of_a_cycle_never_finishes() {
+        let mut walk = graph(&[("a", "b"), ("b", "a"), ("c", "d")]).walk();
+        let mut seen = Vec::new();
+        while let Some(Turn::Run(node) | Turn::Skip(node)) = walk.turn() {
+            walk.done(&node, true);
+            seen.push(node);
+        }
+        assert_eq!(seen, ["d", "c"]);
+        assert!(!walk.is_finished());
     }
 
     #[test]

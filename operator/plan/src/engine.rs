@@ -37,6 +37,9 @@ pub struct Engine<'a> {
     /// Who watches.
     pub progress: &'a dyn Progress,
     providers: &'a dyn Providers,
+    /// All that were started, to be stopped and ended.
+    started: Mutex<Vec<Arc<dyn Provider>>>,
+    /// Those that took their configuration; nothing may be asked of others.
     configured: Mutex<BTreeMap<ProviderConfig, Arc<dyn Provider>>>,
     permits: Semaphore,
 }
@@ -64,6 +67,7 @@ impl<'a> Engine<'a> {
             outside,
             progress,
             providers,
+            started: Mutex::default(),
             configured: Mutex::default(),
             permits: Semaphore::new(parallelism.max(1)),
         }
@@ -111,17 +115,10 @@ impl<'a> Engine<'a> {
     /// Starts a provider and gives it its configuration, which may hold unknown values only while planning.
     pub async fn configure(&self, config: &ProviderConfig, unknown_allowed: bool) -> Result<Diags, Diags> {
         let provider = self.providers.start(&config.provider).await?;
-        lock(&self.configured).insert(config.clone(), provider.clone());
+        lock(&self.started).push(provider.clone());
         let schema = provider.schema().await?;
         let empty = Body::default();
         let block = self.module.provider_block(config);
-        if block.is_none() && config.alias.is_some() {
-            let detail = format!(
-                "Objects in the state are managed with {config}, but the configuration does not hold it any more. Put the \
-                 provider block back until they are destroyed."
-            );
-            return Err(Diag::error("Provider configuration not present", detail).into());
-        }
         let body = block.map_or(&empty, |block| &block.body);
         let scope = self.values.scope();
         let (value, mut diags) = decode_block(body, &schema.provider.block, &scope);
@@ -143,20 +140,23 @@ impl<'a> Engine<'a> {
         if !diags.has_errors() {
             diags.extend(place_all(provider.configure(&value).await, body, config));
         }
-        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        lock(&self.configured).insert(config.clone(), provider);
+        Ok(diags)
     }
 
     /// Ends all providers.
     pub async fn close(&self) {
-        let providers: Vec<_> = std::mem::take(&mut *lock(&self.configured))
-            .into_values()
-            .collect();
+        lock(&self.configured).clear();
+        let providers = std::mem::take(&mut *lock(&self.started));
         futures::future::join_all(providers.iter().map(|provider| provider.close())).await;
     }
 
     /// Tells providers to abandon what they are doing.
     pub async fn stop_providers(&self) {
-        let providers: Vec<_> = lock(&self.configured).values().cloned().collect();
+        let providers = lock(&self.started).clone();
         futures::future::join_all(providers.iter().map(|provider| provider.stop())).await;
     }
 

@@ -9,6 +9,7 @@ use ashlar_addr::{ConfigResource, Provider as ProviderAddr};
 use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
+use ashlar_graph::Graph;
 use ashlar_port::{Outside, Progress, Providers};
 use ashlar_state::State;
 use ashlar_value::Value;
@@ -18,7 +19,7 @@ use crate::{
     engine::{Engine, Schemas, lock},
     model::{Action, Change, Mode, Options, Plan, ProviderPin},
     moves,
-    node::{Sight, build, cycle_faults},
+    node::{Node, Sight, build, cycle_faults, provider_faults},
     order::Order,
     outputs, removal_run, steps,
     values::Values,
@@ -111,19 +112,18 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         state.lineage = inputs.outside.uuid();
     }
     let moved = moves::apply_implied(inputs.module, &mut state);
-    let graph = build(
-        &Sight {
-            module: inputs.module,
-            state: &state,
-            schemas,
-        },
-        None,
-    );
-    let cycles = cycle_faults(&graph);
-    if cycles.has_errors() {
+    let sight = Sight {
+        module: inputs.module,
+        state: &state,
+        schemas,
+    };
+    let graph = build(&sight, None);
+    let mut faults = cycle_faults(&graph);
+    faults.extend(provider_faults(&graph, &sight));
+    if faults.has_errors() {
         return Planned {
             plan: None,
-            diags: cycles,
+            diags: faults,
         };
     }
     let order = Order::of(&graph, inputs.module);
@@ -164,7 +164,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let mut found = std::mem::take(&mut *lock(&walk.found));
     found.diags.extend(checked);
     if inputs.options.mode == Mode::Destroy && !found.diags.has_errors() {
-        removal_run::plan_removals(&engine, &mut found, inputs.options.refresh).await;
+        removal_run::plan_removals(&engine, &mut found).await;
     } else {
         for (name, before) in &state.outputs {
             if !inputs.module.outputs.contains_key(name) {
@@ -173,7 +173,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         }
     }
     engine.close().await;
-    finish(inputs, found, &graph)
+    finish(inputs, found, &graph, &order)
 }
 
 /// Validations of variables that look at resources or locals: decided once those are planned. One that stays unknown would
@@ -203,28 +203,30 @@ fn check_late_validations(engine: &Engine<'_>, walk: &PlanWalk<'_>, mode: Mode) 
     }
 }
 
-fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::node::Node>) -> Planned {
+fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) -> Planned {
     let Found {
         refreshed,
         mut changes,
         mut drift,
         outputs,
         checks,
-        diags,
+        mut diags,
         ..
     } = found;
     changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
     drift.sort_by(|a, b| a.address.cmp(&b.address));
-    let errored = diags.has_errors();
+    diags.extend(duplicate_faults(&changes));
     let stored: Vec<Arc<[ConfigResource]>> = changes
         .iter()
-        .map(|change| stored_dependencies(change, &refreshed))
+        .map(|change| stored_dependencies(change, &refreshed, order))
         .collect();
-    let steps = if errored || inputs.options.mode == Mode::RefreshOnly {
+    let steps = if diags.has_errors() || inputs.options.mode == Mode::RefreshOnly {
         Vec::new()
     } else {
-        steps::build(graph, &changes, &stored, inputs.options.mode)
+        let built = steps::build(graph, &changes, &stored, inputs.options.mode);
+        diags.take(built).unwrap_or_default()
     };
+    let errored = diags.has_errors();
     let plan = Plan {
         options: inputs.options,
         config: inputs.files,
@@ -246,8 +248,28 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &ashlar_graph::Graph<crate::n
     }
 }
 
-/// The dependencies recorded with the object that a change starts from, or for a new one those it will have.
-fn stored_dependencies(change: &Change, state: &State) -> Arc<[ConfigResource]> {
+/// Two changes of one object would be carried out one after the other in any order. Only a fault here can plan them.
+fn duplicate_faults(changes: &[Change]) -> Diags {
+    let pairs = changes.windows(2).filter_map(|pair| match pair {
+        [one, other] if (&one.address, one.deposed) == (&other.address, other.deposed) => Some(one),
+        _ => None,
+    });
+    let fault = |change: &Change| {
+        let detail = format!(
+            "{} was planned twice, so the plan cannot be carried out. This is a fault of Ashlar.",
+            change.address
+        );
+        Diag::error("Duplicate planned change", detail)
+    };
+    pairs.map(fault).collect()
+}
+
+/// The dependencies recorded with the object that a change starts from, or for a new one those it will have. For a data
+/// source none are recorded, so those of its configuration count.
+fn stored_dependencies(change: &Change, state: &State, order: &Order) -> Arc<[ConfigResource]> {
+    if change.action == Action::Read {
+        return order.dependencies(&change.address.resource.config());
+    }
     let instance = state.instance(&change.address);
     let object = match change.deposed {
         Some(key) => instance.and_then(|instance| instance.deposed.get(&key)),

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use ashlar_addr::{ConfigResource, Module as ModuleAddr, ProviderConfig};
+use ashlar_addr::{AbsResource, ConfigResource, Mode, Module as ModuleAddr, ProviderConfig};
 use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Subject};
@@ -23,8 +23,9 @@ pub enum Node {
     Local(Arc<str>),
     /// A resource or data source in the configuration, with all its instances.
     Resource(ConfigResource),
-    /// A resource that only state knows.
-    Orphan(ConfigResource),
+    /// A resource that only state knows, by its full address: the configuration may hold one of the same type and name in
+    /// another module.
+    Orphan(AbsResource),
     /// A root output.
     Output(Arc<str>),
 }
@@ -86,6 +87,45 @@ pub fn cycle_faults(graph: &Graph<Node>) -> Diags {
     graph.cycles().into_iter().map(fault).collect()
 }
 
+/// The faults of objects whose resource is gone together with the provider configuration they were made with: nothing else
+/// may destroy them.
+pub fn provider_faults(graph: &Graph<Node>, sight: &Sight<'_>) -> Diags {
+    let mut faults = Diags::new();
+    for node in graph.nodes() {
+        let Node::Orphan(resource) = node else { continue };
+        let Some(state) = sight.state.resources.get(resource) else {
+            continue;
+        };
+        if resource.resource.mode == Mode::Data || is_present(sight.module, &state.provider) {
+            continue;
+        }
+        for (key, instance) in &state.instances {
+            let current = instance.current.iter().map(|_| String::new());
+            let deposed = instance
+                .deposed
+                .keys()
+                .map(|key| format!(" (deposed object {key})"));
+            faults.extend(current.chain(deposed).map(|which| {
+                let detail = format!(
+                    "{}{which} is no longer wanted, and destroying it needs the provider configuration it was made with, {}, \
+                     which the configuration does not hold any more. Put that provider block back until the object is \
+                     destroyed.",
+                    resource.instance(key.clone()),
+                    state.provider
+                );
+                Diag::error("Provider configuration not present", detail)
+            }));
+        }
+    }
+    faults
+}
+
+/// Does the configuration hold this provider configuration? The default one of each provider is always there, empty if it has
+/// no block.
+fn is_present(module: &Module, provider: &ProviderConfig) -> bool {
+    provider.module.is_root() && (provider.alias.is_none() || module.provider_block(provider).is_some())
+}
+
 fn add_locals(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     for name in sight.module.locals.keys() {
         graph.add(Node::Local(name.clone()));
@@ -100,9 +140,8 @@ fn add_resources(graph: &mut Graph<Node>, sight: &Sight<'_>) {
 
 fn add_orphans(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     for resource in sight.state.resources.keys() {
-        let config = resource.config();
-        if !graph.contains(&Node::Resource(config.clone())) {
-            graph.add(Node::Orphan(config));
+        if !graph.contains(&Node::Resource(resource.config())) {
+            graph.add(Node::Orphan(resource.clone()));
         }
     }
 }
@@ -119,8 +158,9 @@ fn link_providers(graph: &mut Graph<Node>, sight: &Sight<'_>) {
         graph.depend(node, Node::Provider(config.provider_config.clone()));
     }
     for (resource, state) in &sight.state.resources {
-        let orphan = Node::Orphan(resource.config());
-        if graph.contains(&orphan) {
+        let orphan = Node::Orphan(resource.clone());
+        // A data source only leaves the state, which needs no provider.
+        if graph.contains(&orphan) && resource.resource.mode == Mode::Managed {
             graph.depend(orphan, Node::Provider(state.provider.clone()));
         }
     }

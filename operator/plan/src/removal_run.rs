@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Replaces what the ordinary plan found by the removal of all objects and outputs.
-pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, _refreshed: bool) {
+pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
     found.changes.clear();
     found.by_resource.clear();
     found.checks.clear();
@@ -53,21 +53,26 @@ async fn plan_one(
     let Some(resource) = state.resources.get(&address.resource) else {
         return Err(Diags::new());
     };
-    let provider_config = resource.provider.clone();
+    let config = address
+        .resource
+        .module
+        .is_root()
+        .then_some(&engine.module.resources);
+    let config = config.and_then(|resources| resources.get(&address.resource.resource));
+    let provider_config = config
+        .map_or(&resource.provider, |config| &config.provider_config)
+        .clone();
     let schema = engine.resource_schema(&provider_config.provider, &address.resource.resource)?;
-    let provider = engine.provider(&provider_config)?;
     if address.resource.resource.mode == ResourceMode::Data {
         let before = ashlar_state::decode_object(object, schema)?;
         return Ok((forget_data(address, provider_config, before), Diags::new()));
     }
-    let config = engine.module.resources.get(&address.resource.resource);
-    if deposed.is_none() && config.is_some_and(|config| config.lifecycle.prevent_destroy) {
-        let faults = prevented(&address, None);
-        return Err(match config {
-            Some(config) => faults.map(|diag| diag.at(config.header)),
-            None => faults,
-        });
+    if let (Some(config), None) = (config, deposed)
+        && config.lifecycle.prevent_destroy
+    {
+        return Err(prevented(&address, config));
     }
+    let provider = engine.provider(&provider_config)?;
     let Some(offers) = engine.schemas.get(&provider_config.provider) else {
         return Err(Diags::new());
     };

@@ -1,10 +1,14 @@
 //! Steps: the table that apply interprets, with the order among them.
 //!
-//! Built from the changes, the configuration's references and the dependencies stored in state. The rules of order are
-//! Terraform's (`transform_destroy_edge.go`, `transform_destroy_cbd.go`):
-//! with A depending on B, destroy(A) comes before destroy(B) and before create/update(B); create/update(A) comes after
-//! destroy(B), or, if B is to be created before it is destroyed, before it.
+//! Built from the changes, the configuration's references and the dependencies stored in state. What a change comes to is told
+//! in `act`, the order between destroying and making in `destroy`. A table whose steps wait for each other in a circle is
+//! refused here, since it could never be applied.
 //! A step printed is one line; those lines are what tests compare.
+
+mod act;
+mod destroy;
+#[cfg(test)]
+mod tests;
 
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
@@ -12,8 +16,11 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{ConfigResource, ProviderConfig};
+use ashlar_addr::{ConfigResource, Mode as ResourceMode, ProviderConfig};
+use ashlar_diag::{Diag, Diags};
 use ashlar_graph::Graph;
+
+use act::{Act, Part, acts};
 
 use crate::{
     model::{Action, Change, Mode},
@@ -51,8 +58,8 @@ pub enum Op {
     Drop(usize),
     /// Makes up a resource's value from its instances and checks the conditions of those that did not change.
     Settle(ConfigResource),
-    /// All destroying of a resource's objects is done; only there to keep the number of edges linear.
-    Destroyed(ConfigResource),
+    /// Nothing: many steps wait for it, and it for many, which takes fewer edges than each waiting for each.
+    Join(u32),
     /// Evaluates a root output into state.
     Output(Arc<str>),
 }
@@ -69,33 +76,7 @@ pub struct Line<'a> {
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{} ", self.id.0)?;
-        let object = |at: &usize| {
-            self.changes
-                .get(*at)
-                .map_or_else(String::new, |change| match change.deposed {
-                    Some(key) => format!("{} deposed {key}", change.address),
-                    None => change.address.to_string(),
-                })
-        };
-        match &self.step.op {
-            Op::Configure(provider) => write!(f, "configure {provider}")?,
-            Op::Local(name) => write!(f, "evaluate local.{name}")?,
-            Op::Write(at) => {
-                let verb = match self.changes.get(*at).map(|change| change.action) {
-                    Some(Action::Update) => "update",
-                    Some(Action::CreateThenDelete) => "depose and create",
-                    _ => "create",
-                };
-                write!(f, "{verb} {}", object(at))?;
-            }
-            Op::Read(at) => write!(f, "read {}", object(at))?,
-            Op::Delete(at) => write!(f, "delete {}", object(at))?,
-            Op::Drop(at) => write!(f, "drop {}", object(at))?,
-            Op::Settle(resource) => write!(f, "settle {resource}")?,
-            Op::Destroyed(resource) => write!(f, "destroyed {resource}")?,
-            Op::Output(name) => write!(f, "output {name}")?,
-        }
+        write!(f, "s{} {}", self.id.0, describe(&self.step.op, self.changes))?;
         if let Some(reason) = match &self.step.op {
             Op::Write(at) | Op::Read(at) | Op::Delete(at) => {
                 self.changes.get(*at).and_then(|change| change.reason)
@@ -114,6 +95,36 @@ impl fmt::Display for Line<'_> {
     }
 }
 
+/// What a step does, as people read it.
+fn describe(op: &Op, changes: &[Change]) -> String {
+    let object = |verb: &str, at: &usize| {
+        let change = changes.get(*at);
+        let address = change.map_or_else(String::new, |change| change.address.to_string());
+        match change.and_then(|change| change.deposed) {
+            Some(key) => format!("{verb} {address} deposed {key}"),
+            None => format!("{verb} {address}"),
+        }
+    };
+    match op {
+        Op::Configure(provider) => format!("configure {provider}"),
+        Op::Local(name) => format!("evaluate local.{name}"),
+        Op::Write(at) => {
+            let verb = match changes.get(*at).map(|change| change.action) {
+                Some(Action::Update) => "update",
+                Some(Action::CreateThenDelete) => "depose and create",
+                _ => "create",
+            };
+            object(verb, at)
+        }
+        Op::Read(at) => object("read", at),
+        Op::Delete(at) => object("delete", at),
+        Op::Drop(at) => object("drop", at),
+        Op::Settle(resource) => format!("settle {resource}"),
+        Op::Join(join) => format!("join {join}"),
+        Op::Output(name) => format!("output {name}"),
+    }
+}
+
 /// Makes the table. `graph` is the plan's graph of configuration; `changes` are sorted; `stored` gives the dependencies
 /// recorded in state of each changed object, by its index in `changes`.
 pub(crate) fn build(
@@ -121,47 +132,44 @@ pub(crate) fn build(
     changes: &[Change],
     stored: &[Arc<[ConfigResource]>],
     mode: Mode,
-) -> Vec<Step> {
+) -> Result<Vec<Step>, Diags> {
     let mut draft = Graph::new();
-    let creators = add_operations(&mut draft, graph, changes, mode);
+    let acts = acts(changes);
+    add_operations(&mut draft, graph, changes, &acts, mode);
     link_configuration(&mut draft, graph);
-    link_destroys(&mut draft, changes, stored, &creators);
-    number(&draft)
+    destroy::link(&mut draft, &acts, stored, mode);
+    let order = draft.order().ok_or_else(|| cycle_faults(&draft, changes))?;
+    Ok(number(&draft, &order))
 }
 
-/// Which changes create or update something, by resource.
-type Creators = BTreeMap<ConfigResource, Vec<usize>>;
+fn cycle_faults(draft: &Graph<Op>, changes: &[Change]) -> Diags {
+    let fault = |group: Vec<Op>| {
+        let real = group.iter().filter(|op| !matches!(op, Op::Join(_)));
+        let names: Vec<String> = real.map(|op| describe(op, changes)).collect();
+        let detail = "Each of these steps would have to wait for another of them, so none could be the first. Bring the \
+                      configuration to what is wanted in two smaller changes, for example the removals first and the rest \
+                      after they are applied.";
+        Diag::error(format!("Cycle: {}", names.join(", ")), detail)
+    };
+    draft.cycles().into_iter().map(fault).collect()
+}
 
-fn add_operations(draft: &mut Graph<Op>, graph: &Graph<Node>, changes: &[Change], mode: Mode) -> Creators {
-    let mut creators = Creators::new();
+fn add_operations(
+    draft: &mut Graph<Op>,
+    graph: &Graph<Node>,
+    changes: &[Change],
+    acts: &[Act<'_>],
+    mode: Mode,
+) {
+    for act in acts {
+        draft.depend(act.op.clone(), Op::Configure(act.change.provider.clone()));
+        if act.part == Part::Make {
+            draft.depend(Op::Settle(act.change.address.resource.config()), act.op.clone());
+        }
+    }
     for (at, change) in changes.iter().enumerate() {
-        let resource = change.address.resource.config();
-        let configure = Op::Configure(change.provider.clone());
-        let creates = match change.action {
-            Action::NoOp => false,
-            Action::Read => {
-                draft.depend(Op::Read(at), configure.clone());
-                draft.depend(Op::Settle(resource.clone()), Op::Read(at));
-                false
-            }
-            Action::Create | Action::Update => true,
-            Action::DeleteThenCreate | Action::CreateThenDelete => {
-                draft.depend(Op::Delete(at), configure.clone());
-                true
-            }
-            Action::Delete if change.address.resource.resource.mode == ashlar_addr::Mode::Managed => {
-                draft.depend(Op::Delete(at), configure.clone());
-                false
-            }
-            Action::Delete => {
-                draft.add(Op::Drop(at));
-                false
-            }
-        };
-        if creates {
-            draft.depend(Op::Write(at), configure);
-            draft.depend(Op::Settle(resource.clone()), Op::Write(at));
-            creators.entry(resource).or_default().push(at);
+        if change.action == Action::Delete && change.address.resource.resource.mode == ResourceMode::Data {
+            draft.add(Op::Drop(at));
         }
     }
     for node in graph.nodes() {
@@ -174,7 +182,6 @@ fn add_operations(draft: &mut Graph<Op>, graph: &Graph<Node>, changes: &[Change]
             Node::Output(_) => {}
         }
     }
-    creators
 }
 
 /// What a node of the configuration stands for among the steps: `(what waits, what is waited for)`.
@@ -227,92 +234,8 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
     }
 }
 
-fn link_destroys(
-    draft: &mut Graph<Op>,
-    changes: &[Change],
-    stored: &[Arc<[ConfigResource]>],
-    creators: &Creators,
-) {
-    let mut destroyers: BTreeMap<ConfigResource, Vec<usize>> = BTreeMap::new();
-    for (at, change) in changes.iter().enumerate() {
-        let destroys = matches!(
-            change.action,
-            Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete
-        );
-        if !destroys || change.address.resource.resource.mode != ashlar_addr::Mode::Managed {
-            continue;
-        }
-        let resource = change.address.resource.config();
-        draft.depend(Op::Destroyed(resource.clone()), Op::Delete(at));
-        destroyers.entry(resource).or_default().push(at);
-        // Its own new object comes after the destruction, or before it.
-        match change.action {
-            Action::DeleteThenCreate => draft.depend(Op::Write(at), Op::Delete(at)),
-            Action::CreateThenDelete => draft.depend(Op::Delete(at), Op::Write(at)),
-            _ => {}
-        }
-    }
-    let created_first = |resource: &ConfigResource| {
-        let of = |at: &usize| {
-            changes
-                .get(*at)
-                .is_some_and(|change| change.create_before_destroy)
-        };
-        destroyers.get(resource).is_some_and(|own| own.iter().any(of))
-    };
-    // Resource by resource, so that the number of edges stays linear in instances.
-    for (resource, own) in &destroyers {
-        for dependency in dependencies_of(own, stored, resource) {
-            for other in destroyers.get(&dependency).into_iter().flatten() {
-                draft.depend(Op::Delete(*other), Op::Destroyed(resource.clone()));
-            }
-            if creators.contains_key(&dependency) && created_first(resource) {
-                for at in own {
-                    draft.depend(Op::Delete(*at), Op::Settle(dependency.clone()));
-                }
-            } else {
-                for other in creators.get(&dependency).into_iter().flatten() {
-                    draft.depend(Op::Write(*other), Op::Destroyed(resource.clone()));
-                }
-            }
-        }
-    }
-    for (resource, own) in creators {
-        for dependency in dependencies_of(own, stored, resource) {
-            let Some(others) = destroyers.get(&dependency) else {
-                continue;
-            };
-            if created_first(&dependency) {
-                for other in others {
-                    draft.depend(Op::Delete(*other), Op::Settle(resource.clone()));
-                }
-            } else {
-                for at in own {
-                    draft.depend(Op::Write(*at), Op::Destroyed(dependency.clone()));
-                }
-            }
-        }
-    }
-}
-
-/// All resources that any of these changes' objects depends on, itself left out.
-fn dependencies_of(
-    changes: &[usize],
-    stored: &[Arc<[ConfigResource]>],
-    resource: &ConfigResource,
-) -> BTreeSet<ConfigResource> {
-    let of = |at: &usize| stored.get(*at).into_iter().flat_map(|stored| stored.iter());
-    changes
-        .iter()
-        .flat_map(of)
-        .filter(|dependency| *dependency != resource)
-        .cloned()
-        .collect()
-}
-
-/// Gives the steps their numbers, dependencies first where there is no cycle (a cycle is reported before apply).
-fn number(draft: &Graph<Op>) -> Vec<Step> {
-    let order = draft.order().unwrap_or_else(|| draft.nodes().cloned().collect());
+/// Gives the steps their numbers in an order that has dependencies first.
+fn number(draft: &Graph<Op>, order: &[Op]) -> Vec<Step> {
     let ids: HashMap<&Op, StepId> = order
         .iter()
         .enumerate()

@@ -7,11 +7,13 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{ConfigResource, InstanceKey, Module as ModuleAddr, ModuleInstance, ResourceInstance};
+use ashlar_addr::{
+    AbsResource, ConfigResource, InstanceKey, Module as ModuleAddr, ModuleInstance, ResourceInstance,
+};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::{Graph, Turn};
-use ashlar_state::State;
+use ashlar_state::{Object, State};
 use ashlar_value::Value;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 
@@ -82,7 +84,7 @@ impl PlanWalk<'_> {
             Node::Provider(config) => self.engine.configure(config, true).await,
             Node::Local(name) => self.visit_local(name),
             Node::Resource(resource) => self.visit_resource(resource).await,
-            Node::Orphan(resource) => self.visit_orphan(resource).await,
+            Node::Orphan(resource) => self.remove_others(resource, None).await,
             Node::Output(name) => outputs::visit(self, name),
         }
     }
@@ -112,9 +114,10 @@ impl PlanWalk<'_> {
         let visits = keys
             .iter()
             .map(|key| self.visit_instance(resource, config, &expansion, key));
+        let address = resource.resource.within(ModuleInstance::root());
         let (planned, removed) = futures::join!(
             join_all(visits),
-            self.remove_others(resource, Some((config, &expansion)))
+            self.remove_others(&address, Some((config, &expansion)))
         );
         let mut diags = Diags::new();
         let mut failed = false;
@@ -254,20 +257,17 @@ impl PlanWalk<'_> {
             })
     }
 
-    async fn visit_orphan(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
-        self.remove_others(resource, None).await
-    }
-
-    /// Plans the removal of all objects of a resource that its configuration does not want, deposed ones included.
+    /// Plans the removal of all objects of a resource that its configuration does not want, deposed ones included. Those of
+    /// a resource that is configured are managed with the provider that is configured, not with the one in state.
     async fn remove_others(
         &self,
-        resource: &ConfigResource,
+        address: &AbsResource,
         wanted: Option<(&ResourceConfig, &Expansion)>,
     ) -> Result<Diags, Diags> {
-        let address = resource.resource.within(ModuleInstance::root());
-        let Some(state) = self.state.resources.get(&address) else {
+        let Some(state) = self.state.resources.get(address) else {
             return Ok(Diags::new());
         };
+        let provider = wanted.map_or(&state.provider, |(config, _)| &config.provider_config);
         let mut removals = Vec::new();
         for (key, instance) in &state.instances {
             let orphan = wanted.is_none_or(|(_, expansion)| !expansion.contains(key));
@@ -281,12 +281,12 @@ impl PlanWalk<'_> {
                     .map(|(deposed, object)| (key, Some(*deposed), object, None)),
             );
         }
-        if resource.resource.mode == ashlar_addr::Mode::Data {
+        if address.resource.mode == ashlar_addr::Mode::Data {
             let mut found = lock(&self.found);
             for (key, deposed, ..) in removals {
                 found
                     .refreshed
-                    .set(&address.instance(key.clone()), deposed, &state.provider, None);
+                    .set(&address.instance(key.clone()), deposed, provider, None);
             }
             return Ok(Diags::new());
         }
@@ -295,8 +295,8 @@ impl PlanWalk<'_> {
         }
         let schema = self
             .engine
-            .resource_schema(&state.provider.provider, &resource.resource)?;
-        let Some(offers) = self.engine.schemas.get(&state.provider.provider) else {
+            .resource_schema(&provider.provider, &address.resource)?;
+        let Some(offers) = self.engine.schemas.get(&provider.provider) else {
             return Ok(Diags::new());
         };
         let works = removals.into_iter().map(|(key, deposed, object, reason)| {
@@ -304,42 +304,12 @@ impl PlanWalk<'_> {
                 engine: self.engine,
                 address: address.instance(key.clone()),
                 deposed,
-                provider: state.provider.clone(),
+                provider: provider.clone(),
                 offers,
                 schema,
                 reason,
             };
-            async move {
-                let done = removal
-                    .plan(object, self.options, self.options.mode != Mode::RefreshOnly)
-                    .await?;
-                let refreshed = done
-                    .refreshed
-                    .as_ref()
-                    .map(|live| to_object(live, schema))
-                    .transpose()?;
-                let mut found = lock(&self.found);
-                found
-                    .refreshed
-                    .set(&removal.address, deposed, &state.provider, refreshed);
-                if deposed.is_none() {
-                    found.note_drift(
-                        &removal.address,
-                        &state.provider,
-                        &done.previous,
-                        done.refreshed.as_ref(),
-                    );
-                }
-                if let Some(mut change) = done.change {
-                    change.previous_address = self.moved.get(&removal.address).cloned();
-                    if deposed.is_none() && wanted.is_some_and(|(config, _)| config.lifecycle.prevent_destroy)
-                    {
-                        return Err(prevented(&removal.address, wanted));
-                    }
-                    found.add(resource, change);
-                }
-                Ok(done.diags)
-            }
+            self.remove(removal, object, wanted)
         });
         let results: Vec<Result<Diags, Diags>> = join_all(works).await;
         let failed = results.iter().any(Result::is_err);
@@ -348,6 +318,43 @@ impl PlanWalk<'_> {
             .flat_map(|(Ok(diags) | Err(diags))| diags)
             .collect();
         if failed { Err(diags) } else { Ok(diags) }
+    }
+
+    async fn remove(
+        &self,
+        removal: Removal<'_>,
+        object: &Object,
+        wanted: Option<(&ResourceConfig, &Expansion)>,
+    ) -> Result<Diags, Diags> {
+        let done = removal
+            .plan(object, self.options, self.options.mode != Mode::RefreshOnly)
+            .await?;
+        let refreshed = done
+            .refreshed
+            .as_ref()
+            .map(|live| to_object(live, removal.schema))
+            .transpose()?;
+        let Removal {
+            address,
+            deposed,
+            provider,
+            ..
+        } = removal;
+        let mut found = lock(&self.found);
+        found.refreshed.set(&address, deposed, &provider, refreshed);
+        if deposed.is_none() {
+            found.note_drift(&address, &provider, &done.previous, done.refreshed.as_ref());
+        }
+        if let Some(mut change) = done.change {
+            change.previous_address = self.moved.get(&address).cloned();
+            if let (Some((config, _)), None) = (wanted, deposed)
+                && config.lifecycle.prevent_destroy
+            {
+                return Err(prevented(&address, config));
+            }
+            found.add(&address.resource.config(), change);
+        }
+        Ok(done.diags)
     }
 
     fn record_state(
@@ -421,14 +428,12 @@ fn reason_for(key: &InstanceKey, wanted: Option<(&ResourceConfig, &Expansion)>) 
 }
 
 /// The fault of destroying what must not be destroyed.
-pub(crate) fn prevented(address: &ResourceInstance, wanted: Option<(&ResourceConfig, &Expansion)>) -> Diags {
+pub(crate) fn prevented(address: &ResourceInstance, config: &ResourceConfig) -> Diags {
     let detail = format!(
         "{address} has lifecycle.prevent_destroy set, but this plan would destroy it. Change the plan by undoing what forces \
          the destruction, or take prevent_destroy out."
     );
-    let diag = Diag::error("Instance cannot be destroyed", detail);
-    match wanted {
-        Some((config, _)) => diag.at(config.header).into(),
-        None => diag.into(),
-    }
+    Diag::error("Instance cannot be destroyed", detail)
+        .at(config.header)
+        .into()
 }

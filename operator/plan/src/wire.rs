@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Raised with each change of the form.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct PlanWire {
@@ -97,7 +97,7 @@ enum OpWire {
     Delete(usize),
     Drop(usize),
     Settle(String),
-    Destroyed(String),
+    Join(u32),
     Output(String),
 }
 
@@ -439,7 +439,7 @@ fn op_out(op: &Op) -> OpWire {
         Op::Delete(at) => OpWire::Delete(*at),
         Op::Drop(at) => OpWire::Drop(*at),
         Op::Settle(resource) => OpWire::Settle(resource.to_string()),
-        Op::Destroyed(resource) => OpWire::Destroyed(resource.to_string()),
+        Op::Join(join) => OpWire::Join(*join),
         Op::Output(name) => OpWire::Output(name.to_string()),
     }
 }
@@ -453,7 +453,7 @@ fn op_in(wire: OpWire) -> Result<Op, Diags> {
         OpWire::Delete(at) => Op::Delete(at),
         OpWire::Drop(at) => Op::Drop(at),
         OpWire::Settle(resource) => Op::Settle(parse(&resource)?),
-        OpWire::Destroyed(resource) => Op::Destroyed(parse(&resource)?),
+        OpWire::Join(join) => Op::Join(join),
         OpWire::Output(name) => Op::Output(name.into()),
     })
 }

@@ -1,0 +1,59 @@
+//! What a change comes to: making an object, destroying one, or both.
+
+use ashlar_addr::Mode as ResourceMode;
+
+use super::Op;
+use crate::model::{Action, Change};
+
+/// One half of a change, or all of it.
+pub(super) struct Act<'a> {
+    pub(super) op: Op,
+    pub(super) part: Part,
+    pub(super) change: &'a Change,
+    /// Where the change stands in the plan.
+    pub(super) at: usize,
+}
+
+/// What an act does to an object, seen from those that depend on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Creates, updates or reads it.
+    Make,
+    /// Destroys it before anything takes its place.
+    DestroyFirst,
+    /// Destroys it after what takes its place was made, and after its dependents have turned to that.
+    DestroyLast,
+}
+
+/// All acts, in the order of changes. A data source only leaves the state, which is none.
+pub(super) fn acts(changes: &[Change]) -> Vec<Act<'_>> {
+    let mut acts = Vec::new();
+    for (at, change) in changes.iter().enumerate() {
+        let mut add = |op, part| acts.push(Act { op, part, change, at });
+        match change.action {
+            Action::NoOp => {}
+            Action::Read => add(Op::Read(at), Part::Make),
+            Action::Create | Action::Update => add(Op::Write(at), Part::Make),
+            Action::DeleteThenCreate => {
+                add(Op::Delete(at), Part::DestroyFirst);
+                add(Op::Write(at), Part::Make);
+            }
+            Action::CreateThenDelete => {
+                add(Op::Write(at), Part::Make);
+                add(Op::Delete(at), Part::DestroyLast);
+            }
+            Action::Delete if change.address.resource.resource.mode == ResourceMode::Data => {}
+            Action::Delete => add(Op::Delete(at), destroyed(change)),
+        }
+    }
+    acts
+}
+
+/// A deposed object has been replaced, so it goes last whatever was recorded with it.
+fn destroyed(change: &Change) -> Part {
+    if change.deposed.is_some() || change.create_before_destroy {
+        Part::DestroyLast
+    } else {
+        Part::DestroyFirst
+    }
+}

@@ -1,0 +1,199 @@
+//! The order between destroying and making objects.
+//!
+//! Source: Terraform `transform_destroy_edge.go`, `transform_destroy_cbd.go`. With A depending on B: destroy(A) comes before
+//! destroy(B) and before what makes or changes B; what makes or changes A comes after destroy(B). Where an object is
+//! destroyed last, what would come after its destruction comes before it. The dependencies are those recorded in state: the
+//! order is about objects that are there already.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
+
+use ashlar_addr::{ConfigResource, ModuleInstance, ProviderConfig, ResourceInstance};
+use ashlar_graph::Graph;
+
+use super::{
+    Op,
+    act::{Act, Part},
+};
+use crate::model::Mode;
+
+const DESTROY: &[Part] = &[Part::DestroyFirst, Part::DestroyLast];
+
+/// Adds the order to a table that holds the steps already. `dependencies` are those of each change's object.
+pub(super) fn link(
+    draft: &mut Graph<Op>,
+    acts: &[Act<'_>],
+    dependencies: &[Arc<[ConfigResource]>],
+    mode: Mode,
+) {
+    let mut linker = Linker { draft, joins: 0 };
+    linker.link_successors(acts);
+    let mut own: BTreeMap<ConfigResource, Vec<&Act<'_>>> = BTreeMap::new();
+    for act in acts {
+        own.entry(act.change.address.resource.config())
+            .or_default()
+            .push(act);
+    }
+    let mut dependents: BTreeMap<&ConfigResource, Vec<&Act<'_>>> = BTreeMap::new();
+    for (resource, acts) in &own {
+        for act in acts {
+            for dependency in dependencies.get(act.at).into_iter().flat_map(|all| all.iter()) {
+                if dependency != resource && own.contains_key(dependency) {
+                    dependents.entry(dependency).or_default().push(act);
+                }
+            }
+        }
+    }
+    let mut doubtful = Vec::new();
+    for (resource, dependents) in &dependents {
+        let own = own.get(*resource).map_or(&[][..], Vec::as_slice);
+        linker.link(
+            &groups(dependents, &[Part::Make]),
+            &groups(own, &[Part::DestroyFirst]),
+        );
+        linker.link(
+            &groups(own, &[Part::DestroyLast]),
+            &groups(dependents, &[Part::Make]),
+        );
+        let pairs = [
+            (groups(own, DESTROY), groups(dependents, DESTROY)),
+            (
+                groups(own, &[Part::Make]),
+                groups(dependents, &[Part::DestroyFirst]),
+            ),
+            (
+                groups(dependents, &[Part::DestroyLast]),
+                groups(own, &[Part::Make]),
+            ),
+        ];
+        for (waiting, awaited) in pairs {
+            doubtful.extend(linker.link_own_provider(waiting, awaited, mode));
+        }
+    }
+    // Last, when all that must be is there to close a circle with.
+    for (waiting, awaited) in doubtful {
+        linker.link_acyclic(&waiting, &awaited);
+    }
+}
+
+/// Acts of one module instance that use one provider configuration.
+type Groups<'a> = BTreeMap<(&'a ModuleInstance, &'a ProviderConfig), Vec<Op>>;
+
+fn groups<'a>(acts: &[&'a Act<'_>], parts: &[Part]) -> Groups<'a> {
+    let mut groups = Groups::new();
+    for act in acts.iter().filter(|act| parts.contains(&act.part)) {
+        let key = (&act.change.address.resource.module, &act.change.provider);
+        groups.entry(key).or_default().push(act.op.clone());
+    }
+    groups
+}
+
+/// Instances of one module do not depend on each other, though what is recorded does not tell them apart.
+fn are_apart(one: &ModuleInstance, other: &ModuleInstance) -> bool {
+    one != other && one.0.len() == other.0.len() && one.config() == other.config()
+}
+
+struct Linker<'a> {
+    draft: &'a mut Graph<Op>,
+    joins: u32,
+}
+
+impl Linker<'_> {
+    /// What takes an object's place comes after its destruction, or before it: the new object of a replacement, or the
+    /// current object beside a deposed one.
+    fn link_successors(&mut self, acts: &[Act<'_>]) {
+        let made: HashMap<&ResourceInstance, &Op> = acts
+            .iter()
+            .filter(|act| act.part == Part::Make)
+            .map(|act| (&act.change.address, &act.op))
+            .collect();
+        for act in acts {
+            let Some(made) = made.get(&act.change.address) else {
+                continue;
+            };
+            match act.part {
+                Part::Make => {}
+                Part::DestroyFirst => self.draft.depend((*made).clone(), act.op.clone()),
+                Part::DestroyLast => self.draft.depend(act.op.clone(), (*made).clone()),
+            }
+        }
+    }
+
+    fn link(&mut self, waiting: &Groups<'_>, awaited: &Groups<'_>) {
+        for ((here, _), waiting) in waiting {
+            for ((there, _), awaited) in awaited {
+                if !are_apart(here, there) {
+                    self.connect(waiting, awaited);
+                }
+            }
+        }
+    }
+
+    /// Links what uses the same provider configuration, and gives back the rest: a provider may be configured with what is
+    /// made here, so that waiting across providers may close a circle. While all is destroyed nothing is made, so all is
+    /// linked.
+    fn link_own_provider(
+        &mut self,
+        waiting: Groups<'_>,
+        awaited: Groups<'_>,
+        mode: Mode,
+    ) -> Vec<(Vec<Op>, Vec<Op>)> {
+        let mut rest = Vec::new();
+        for ((here, provider), waiting) in &waiting {
+            for ((there, other), awaited) in &awaited {
+                if are_apart(here, there) {
+                    continue;
+                }
+                if provider == other || mode == Mode::Destroy {
+                    self.connect(waiting, awaited);
+                } else {
+                    rest.push((waiting.clone(), awaited.clone()));
+                }
+            }
+        }
+        rest
+    }
+
+    /// Links what can be linked without closing a circle.
+    fn link_acyclic(&mut self, waiting: &[Op], awaited: &[Op]) {
+        let needing = self.draft.needing(waiting);
+        if !awaited.iter().any(|op| needing.contains(op)) {
+            return self.connect(waiting, awaited);
+        }
+        for op in waiting {
+            let needing = self.draft.needing([op]);
+            let free: Vec<Op> = awaited
+                .iter()
+                .filter(|op| !needing.contains(op))
+                .cloned()
+                .collect();
+            self.connect(std::slice::from_ref(op), &free);
+        }
+    }
+
+    /// All of `waiting` wait for all of `awaited`; through a join where that takes fewer edges, so that their number stays
+    /// linear in instances.
+    fn connect(&mut self, waiting: &[Op], awaited: &[Op]) {
+        if waiting.is_empty() || awaited.is_empty() {
+            return;
+        }
+        if waiting.len() * awaited.len() <= waiting.len() + awaited.len() {
+            for op in waiting {
+                for other in awaited {
+                    self.draft.depend(op.clone(), other.clone());
+                }
+            }
+            return;
+        }
+        let join = Op::Join(self.joins);
+        self.joins += 1;
+        for op in waiting {
+            self.draft.depend(op.clone(), join.clone());
+        }
+        for op in awaited {
+            self.draft.depend(join.clone(), op.clone());
+        }
+    }
+}
