@@ -1,4 +1,4 @@
-# The operator's image: one static program and nothing else.
+# The operator's image: one static program, the public certificate authorities, and nothing else.
 FROM rust:1.95-slim-bookworm AS build
 WORKDIR /src
 COPY . .
@@ -7,5 +7,7 @@ RUN RUSTFLAGS='-C target-feature=+crt-static' \
 
 FROM scratch
 COPY --from=build /src/target/x86_64-unknown-linux-gnu/release/ashlar /ashlar
+# Providers reach their APIs over TLS.
+COPY --from=build /etc/ssl/certs/ca-certificates.crt /etc/ssl/certs/ca-certificates.crt
 USER 65532:65532
 ENTRYPOINT ["/ashlar"]
