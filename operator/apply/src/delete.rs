@@ -43,15 +43,11 @@ impl Run<'_> {
         let mut private = change.private.clone();
         if change.action.is_replace() {
             // What was planned belongs to the new object; the old one's destruction is planned by itself.
-            let Some(offers) = self.engine.schemas.get(&change.provider.provider) else {
-                return Ok(diags);
-            };
             let removal = Removal {
                 engine: &self.engine,
                 address: change.address.clone(),
                 deposed,
                 provider: change.provider.clone(),
-                offers,
                 schema,
                 reason: None,
             };

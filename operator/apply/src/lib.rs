@@ -4,6 +4,7 @@
 //! now-known values, and a difference from what was approved is an error. Before a provider changes something the intent
 //! is durable, after it the outcome; a run that is killed at any point loses nothing.
 
+mod answer;
 mod checks;
 mod delete;
 mod keeper;

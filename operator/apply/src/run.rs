@@ -1,5 +1,8 @@
 //! The driver: starts steps as they become ready, saves the state beside them, stops when asked.
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{Arc, Mutex, OnceLock},
@@ -84,7 +87,7 @@ pub(crate) struct Run<'a> {
     pub(crate) instances: Mutex<HashMap<ConfigResource, BTreeMap<InstanceKey, Value>>>,
     /// The plan's changes by resource.
     pub(crate) changes: HashMap<ConfigResource, Vec<usize>>,
-    expansions: HashMap<ConfigResource, OnceLock<Expansion>>,
+    expansions: HashMap<ConfigResource, OnceLock<Arc<Expansion>>>,
 }
 
 /// Applies a plan. The state is saved when this returns, also after errors.
@@ -122,6 +125,25 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
         interrupted,
         counts,
     }
+}
+
+/// What a step has to tell. One that fails without a word would let the run end as a success.
+fn told(result: Result<Diags, Diags>) -> Diags {
+    let failed = result.is_err();
+    let (Ok(mut diags) | Err(mut diags)) = result;
+    if failed && !diags.has_errors() {
+        let detail = "A step failed without saying why, so what depends on it was not done. This is a fault of Ashlar. Plan \
+                      anew to see what is left to do.";
+        diags.push(Diag::error("Step failed without an error", detail));
+    }
+    diags
+}
+
+/// The fault of steps that never became ready.
+fn stuck() -> Diag {
+    let detail = "Some steps of the plan wait for each other, so they were not done. This is a fault of Ashlar. Plan anew to \
+                  see what is left to do.";
+    Diag::error("Plan not carried out to its end", detail)
 }
 
 impl<'a> Run<'a> {
@@ -236,6 +258,9 @@ impl<'a> Run<'a> {
                 is_saving = true;
             }
             if running.is_empty() && !is_saving {
+                if !walk.is_finished() {
+                    diags.push(stuck());
+                }
                 return interrupted;
             }
             let wait = if is_saving {
@@ -249,8 +274,7 @@ impl<'a> Run<'a> {
             select_biased! {
                 (id, result) = next => {
                     let succeeded = result.is_ok();
-                    let (Ok(remarks) | Err(remarks)) = result;
-                    diags.extend(remarks);
+                    diags.extend(told(result));
                     walk.done(&id, succeeded);
                 }
                 () = save => {
@@ -359,13 +383,13 @@ impl<'a> Run<'a> {
         &self,
         resource: &ConfigResource,
         config: &ResourceConfig,
-    ) -> Result<Expansion, Diags> {
+    ) -> Result<Arc<Expansion>, Diags> {
         let cell = self.expansions.get(resource);
         if let Some(found) = cell.and_then(OnceLock::get) {
             return Ok(found.clone());
         }
         let scope = self.engine.values.scope();
-        let expansion = expand(config.count.as_ref(), config.for_each.as_ref(), &scope)?;
+        let expansion = Arc::new(expand(config.count.as_ref(), config.for_each.as_ref(), &scope)?);
         if let Some(cell) = cell {
             let _ = cell.set(expansion.clone());
         }

@@ -3,10 +3,14 @@
 use std::collections::BTreeMap;
 
 use ashlar_addr::{ConfigResource, InstanceKey};
+use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Mode, combine,
-    instance::{conditions::check_postconditions, stored::to_object},
+    Action, Change, Mode, combine,
+    instance::{
+        conditions::{check_postconditions, check_preconditions},
+        stored::to_object,
+    },
     lock,
 };
 use ashlar_value::Value;
@@ -15,7 +19,7 @@ use crate::run::Run;
 
 impl Run<'_> {
     /// Makes up a resource's value from its instances; those that did not change keep their planned value, and their
-    /// postconditions are checked now that all is known.
+    /// conditions are checked now that all is known.
     pub(crate) fn settle(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
         let Some(config) = self.engine.module.resources.get(&resource.resource) else {
             return Ok(Diags::new());
@@ -40,12 +44,7 @@ impl Run<'_> {
             if change.action != Action::NoOp || change.deposed.is_some() {
                 continue;
             }
-            if !config.lifecycle.postconditions.is_empty() {
-                let (instance, _) = self.instance(&change.address)?;
-                let (status, remarks) = check_postconditions(&instance, &change.after);
-                lock(&self.checks).insert(change.address.to_string(), status);
-                diags.extend(remarks);
-            }
+            diags.extend(self.check_unchanged(config, change)?);
             values.insert(change.address.key.clone(), change.after.clone());
         }
         if resource.resource.mode == ashlar_addr::Mode::Data {
@@ -58,6 +57,24 @@ impl Run<'_> {
         self.engine
             .values
             .set_resource(&resource.resource, combine(&expansion, values));
+        Ok(diags)
+    }
+
+    /// Decides the conditions of an instance that does not change: those that planning could not decide yet, and all others
+    /// again, since what they look at may have changed.
+    fn check_unchanged(&self, config: &ResourceConfig, change: &Change) -> Result<Diags, Diags> {
+        if config.lifecycle.preconditions.is_empty() && config.lifecycle.postconditions.is_empty() {
+            return Ok(Diags::new());
+        }
+        let (instance, _) = self.instance(&change.address)?;
+        let (mut check, mut diags) = check_preconditions(&instance);
+        // As everywhere, what comes after a precondition that does not hold is not looked at.
+        if !diags.has_errors() {
+            let (after, remarks) = check_postconditions(&instance, &change.after);
+            check = check.and(after);
+            diags.extend(remarks);
+        }
+        lock(&self.checks).insert(change.address.to_string(), check);
         Ok(diags)
     }
 

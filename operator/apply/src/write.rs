@@ -12,11 +12,11 @@ use ashlar_plan::{
     instance::{
         Instance, Live,
         change::{PlannedInstance, Settled},
-        conditions::check_postconditions,
+        conditions::{check_postconditions, check_preconditions},
         stored::to_object,
     },
     lock,
-    objchange::{Problem, assert_object_compatible, mark_sensitive, null_write_only},
+    objchange::{Problem, assert_object_compatible, mark_sensitive},
     provider_diags::place_all,
     unmarked,
 };
@@ -24,7 +24,10 @@ use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider, Record};
 use ashlar_state::{Object, Status};
 use ashlar_value::{Mark, Value, ops};
 
-use crate::run::Run;
+use crate::{
+    answer::{Rules, Told, judge},
+    run::Run,
+};
 
 impl Run<'_> {
     /// Runs the step that makes or changes the object of a change.
@@ -81,14 +84,19 @@ impl Run<'_> {
             force_replace: None,
             planned: Some(change.action),
         };
+        let (preconditions, mut diags) = check_preconditions(instance);
+        if diags.has_errors() {
+            lock(&self.checks).insert(change.address.to_string(), preconditions);
+            return Err(diags);
+        }
         let planned = instance.plan_change(provider, prior.as_ref(), settled).await?;
         self.compare(instance, change, &planned)?;
         let PlannedInstance {
-            preconditions,
             change: actual,
             config,
-            mut diags,
+            diags: remarks,
         } = planned;
+        diags.extend(remarks);
         if !config.is_wholly_known() {
             let detail = format!(
                 "The configuration of {} still holds values that are not known, though all it refers to is done. This is a \
@@ -270,35 +278,24 @@ impl Run<'_> {
             );
             Diag::error(summary, detail)
         };
-        let null = Value::null(instance.schema.block.ty());
-        let mut value = match applied.state {
-            Some(state) => state,
-            None => {
-                if !diags.has_errors() {
-                    diags.push(about(
-                        "Provider produced invalid object",
-                        "no object at all".to_owned(),
-                    ));
-                }
-                null
-            }
+        let Applied {
+            state,
+            private,
+            identity,
+            legacy_type_system,
+        } = applied;
+        let told = if diags.has_errors() {
+            Told::Errors
+        } else {
+            Told::Nothing
         };
-        if !value.is_wholly_known() {
-            // Reported whether or not there were other errors; the known rest is kept.
-            let what = "values that are not known even after the change".to_owned();
-            diags.push(about("Provider returned invalid result object after apply", what));
-            value = known_part(value);
-        }
-        if !diags.has_errors() && !applied.legacy_type_system {
-            let problems = assert_object_compatible(&instance.schema.block, &actual.after, &value);
-            for Problem { path, message } in problems {
-                diags.push(about(
-                    "Provider produced inconsistent result after apply",
-                    format!("{path}: {message}"),
-                ));
-            }
-        }
-        value = null_write_only(&instance.schema.block, value);
+        let rules = if legacy_type_system {
+            Rules::Legacy
+        } else {
+            Rules::Strict
+        };
+        let (value, faults) = judge(&instance.schema.block, &actual.after, state, told, rules);
+        diags.extend(faults.into_iter().map(|(summary, what)| about(summary, what)));
         let failed = diags.has_errors();
         let journalled = provider.has_effects();
         let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());
@@ -320,10 +317,8 @@ impl Run<'_> {
             .map(|(path, marks)| (path, marks.without(Mark::Ephemeral)))
             .collect();
         let value = mark_sensitive(&instance.schema.block, value.mark_paths(&marks));
-        let identity = applied
-            .identity
-            .or_else(|| prior.and_then(|prior| prior.identity.clone()));
-        let live = self.live(instance, value, applied.private.into(), status, identity);
+        let identity = identity.or_else(|| prior.and_then(|prior| prior.identity.clone()));
+        let live = self.live(instance, value, private.into(), status, identity);
         let object = to_object(&live, instance.schema)?;
         self.keeper
             .outcome(&change.address, None, &change.provider, Some(object), journalled)
@@ -352,18 +347,4 @@ impl Run<'_> {
             identity,
         }
     }
-}
-
-/// The value with nulls where it is not known.
-fn known_part(value: Value) -> Value {
-    let ty = value.ty();
-    value
-        .transform(&mut |_, part: Value| {
-            Ok::<_, ops::OpError>(if part.is_known() {
-                part
-            } else {
-                Value::null(part.ty())
-            })
-        })
-        .unwrap_or_else(|_| Value::null(ty))
 }

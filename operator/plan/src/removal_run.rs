@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use ashlar_addr::{DeposedKey, Mode as ResourceMode, ResourceInstance};
+use ashlar_addr::{DeposedKey, Mode as ResourceMode, ProviderConfig, ResourceInstance};
 use ashlar_diag::Diags;
 use ashlar_state::Object;
 use ashlar_value::Value;
@@ -24,9 +24,10 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
     found.by_resource.clear();
     found.checks.clear();
     let state = found.refreshed.clone();
-    let works = state
-        .objects()
-        .map(|(address, deposed, object)| plan_one(engine, &state, address, deposed, object));
+    let works = state.objects().filter_map(|(address, deposed, object)| {
+        let resource = state.resources.get(&address.resource)?;
+        Some(plan_one(engine, &resource.provider, address, deposed, object))
+    });
     for result in join_all(works).await {
         match result {
             Ok((change, diags)) => {
@@ -45,14 +46,11 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
 
 async fn plan_one(
     engine: &Engine<'_>,
-    state: &ashlar_state::State,
+    stored_provider: &ProviderConfig,
     address: ResourceInstance,
     deposed: Option<DeposedKey>,
     object: &Arc<Object>,
 ) -> Result<(Change, Diags), Diags> {
-    let Some(resource) = state.resources.get(&address.resource) else {
-        return Err(Diags::new());
-    };
     let config = address
         .resource
         .module
@@ -60,7 +58,7 @@ async fn plan_one(
         .then_some(&engine.module.resources);
     let config = config.and_then(|resources| resources.get(&address.resource.resource));
     let provider_config = config
-        .map_or(&resource.provider, |config| &config.provider_config)
+        .map_or(stored_provider, |config| &config.provider_config)
         .clone();
     let schema = engine.resource_schema(&provider_config.provider, &address.resource.resource)?;
     if address.resource.resource.mode == ResourceMode::Data {
@@ -73,16 +71,12 @@ async fn plan_one(
         return Err(prevented(&address, config));
     }
     let provider = engine.provider(&provider_config)?;
-    let Some(offers) = engine.schemas.get(&provider_config.provider) else {
-        return Err(Diags::new());
-    };
     let (live, mut diags) = read_stored(&*provider, &address, schema, object, None).await?;
     let removal = Removal {
         engine,
         address,
         deposed,
         provider: provider_config,
-        offers,
         schema,
         reason: None,
     };
@@ -91,7 +85,7 @@ async fn plan_one(
 }
 
 /// A data source only leaves the state.
-fn forget_data(address: ResourceInstance, provider: ashlar_addr::ProviderConfig, before: Value) -> Change {
+fn forget_data(address: ResourceInstance, provider: ProviderConfig, before: Value) -> Change {
     let after = Value::null(before.ty());
     Change {
         address,

@@ -296,16 +296,12 @@ impl PlanWalk<'_> {
         let schema = self
             .engine
             .resource_schema(&provider.provider, &address.resource)?;
-        let Some(offers) = self.engine.schemas.get(&provider.provider) else {
-            return Ok(Diags::new());
-        };
         let works = removals.into_iter().map(|(key, deposed, object, reason)| {
             let removal = Removal {
                 engine: self.engine,
                 address: address.instance(key.clone()),
                 deposed,
                 provider: provider.clone(),
-                offers,
                 schema,
                 reason,
             };

@@ -15,8 +15,7 @@ use ashlar_value::{Data, Mark, Marks, Path, Value, ops};
 use super::{Instance, Live, refresh::deferred_fault};
 use crate::{
     engine::unmarked,
-    instance::conditions,
-    model::{Action, Change, Check, Reason},
+    model::{Action, Change, Reason},
     objchange::{
         Ignore, Problem, assert_plan_valid, ignore_in_config, ignore_in_planned, mark_sensitive,
         non_null_write_only, proposed_new, required_replaces, write_only_paths,
@@ -30,8 +29,6 @@ pub struct PlannedInstance {
     pub change: Change,
     /// The configuration the provider was given, unmarked.
     pub config: Value,
-    /// The result of the preconditions.
-    pub preconditions: Check,
     /// Warnings.
     pub diags: Diags,
 }
@@ -46,17 +43,15 @@ pub struct Settled {
 }
 
 impl Instance<'_> {
-    /// Plans this instance from its prior object.
+    /// Plans this instance from its prior object. Its preconditions have been checked.
     pub async fn plan_change(
         &self,
         provider: &dyn Provider,
         prior: Option<&Live>,
         settled: Settled,
     ) -> Result<PlannedInstance, Diags> {
-        let (preconditions, mut diags) = conditions::check_preconditions(self)?;
         let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
-        let (original, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
-        diags.extend(remarks);
+        let (original, mut diags) = decode_block(&self.config.body, &self.schema.block, &scope);
         if diags.has_errors() {
             return Err(diags);
         }
@@ -153,7 +148,6 @@ impl Instance<'_> {
             create_before_destroy: self.create_before_destroy,
         };
         Ok(PlannedInstance {
-            preconditions,
             change,
             config: unmarked(&original),
             diags,

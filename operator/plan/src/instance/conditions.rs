@@ -9,22 +9,17 @@ use ashlar_value::{Data, Mark, Type, Value, convert};
 use super::Instance;
 use crate::model::{Check, CheckStatus};
 
-/// Checks what must hold before the instance is looked at; an error if one does not hold.
-pub(super) fn check_preconditions(instance: &Instance<'_>) -> Result<(Check, Diags), Diags> {
+/// Checks what must hold before the instance is looked at. The diagnostics hold an error if it must not be.
+pub fn check_preconditions(instance: &Instance<'_>) -> (Check, Diags) {
     let scope = instance
         .engine
         .values
         .instance_scope(instance.repetition.clone(), None);
-    let (found, diags) = check(
+    check(
         &instance.config.lifecycle.preconditions,
         &scope,
         "Resource precondition failed",
-    );
-    if matches!(found.status, CheckStatus::Pass | CheckStatus::Unknown) {
-        Ok((found, diags))
-    } else {
-        Err(diags)
-    }
+    )
 }
 
 /// Checks what must hold once the instance's value is known (or planned): `value` is what `self` means.

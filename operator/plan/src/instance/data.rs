@@ -40,7 +40,10 @@ impl Instance<'_> {
     /// change; with `must_read` (at apply) it is read in any case.
     pub async fn read_data(&self, pending: bool, must_read: bool) -> Result<DataOutcome, Diags> {
         let provider = self.engine.provider(&self.provider)?;
-        let (preconditions, mut diags) = conditions::check_preconditions(self)?;
+        let (preconditions, mut diags) = conditions::check_preconditions(self);
+        if diags.has_errors() {
+            return Err(diags);
+        }
         let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
         let (config, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
         diags.extend(remarks);

@@ -7,7 +7,7 @@ use ashlar_value::Value;
 use super::{
     Instance, Live,
     change::{Settled, no_op},
-    conditions::check_postconditions,
+    conditions::{check_postconditions, check_preconditions},
     refresh::refresh,
     stored::read_stored,
 };
@@ -19,7 +19,7 @@ pub struct Outcome {
     pub previous: Option<Live>,
     /// The object after refresh, with what the configuration says of order and dependencies.
     pub refreshed: Option<Live>,
-    /// The change; `None` when changes are not wanted (refresh only).
+    /// The change; `None` when changes are not wanted (refresh only) or a precondition does not hold.
     pub change: Option<Change>,
     /// What references to this instance see.
     pub value: Value,
@@ -87,6 +87,19 @@ impl Instance<'_> {
                 diags,
             });
         }
+        let (preconditions, remarks) = check_preconditions(self);
+        diags.extend(remarks);
+        if diags.has_errors() {
+            return Ok(Outcome {
+                previous,
+                refreshed,
+                change: None,
+                value: Value::dynamic(),
+                check: Some(preconditions),
+                failed: true,
+                diags,
+            });
+        }
         let force_replace = if options.replace.contains(&self.address) {
             Some(Reason::ReplaceByRequest)
         } else {
@@ -122,7 +135,7 @@ impl Instance<'_> {
         {
             let (found, remarks) = check_postconditions(self, &value);
             diags.extend(remarks);
-            check = Some(planned.preconditions.and(found));
+            check = Some(preconditions.and(found));
         }
         Ok(Outcome {
             previous,

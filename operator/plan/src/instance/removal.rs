@@ -6,10 +6,7 @@ use ashlar_addr::{DeposedKey, ProviderConfig, ResourceInstance};
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{PlanRequest, Provider};
 use ashlar_state::Object;
-use ashlar_value::{
-    Value,
-    schema::{ProviderSchema, Schema},
-};
+use ashlar_value::{Value, schema::Schema};
 
 use super::{Live, refresh::refresh, stored::read_stored};
 use crate::{
@@ -28,8 +25,6 @@ pub struct Removal<'a> {
     pub deposed: Option<DeposedKey>,
     /// Its provider's configuration.
     pub provider: ProviderConfig,
-    /// All its provider offers.
-    pub offers: &'a ProviderSchema,
     /// Its schema.
     pub schema: &'a Schema,
     /// Why it goes.
@@ -88,7 +83,8 @@ impl Removal<'_> {
     ) -> Result<Change, Diags> {
         let null = Value::null(self.schema.block.ty());
         let mut private = object.private.clone();
-        if self.offers.plan_destroy {
+        let offers = self.engine.schemas.get(&self.provider.provider);
+        if offers.is_some_and(|offers| offers.plan_destroy) {
             let prior = unmarked(&object.value);
             let request = PlanRequest {
                 kind: &self.address.resource.resource.kind,

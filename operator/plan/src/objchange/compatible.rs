@@ -25,14 +25,6 @@ pub fn assert_object_compatible(schema: &Block, planned: &Value, actual: &Value)
     problems
 }
 
-/// Where the actual value is no completion of the planned one. Values with sensitive marks are not shown.
-pub fn assert_value_compatible(planned: &Value, actual: &Value) -> Vec<Problem> {
-    let hide = is_sensitive(planned) || is_sensitive(actual);
-    let mut problems = Vec::new();
-    check_attribute(planned, actual, hide, &Path::root(), &mut problems);
-    problems
-}
-
 fn is_sensitive(value: &Value) -> bool {
     value.marks_deep().contains(Mark::Sensitive)
 }

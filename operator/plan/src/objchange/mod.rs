@@ -17,7 +17,7 @@ use std::fmt;
 
 use ashlar_value::Path;
 
-pub use compatible::{assert_object_compatible, assert_value_compatible};
+pub use compatible::assert_object_compatible;
 pub use ignore::{Ignore, ignore_in_config, ignore_in_planned};
 pub use normalize::normalize_null_blocks;
 pub use proposed::{empty_value, planned_data_resource, proposed_new};

@@ -1,0 +1,140 @@
+use ashlar_diag::Sources;
+use ashlar_funcs::NoCaps;
+use ashlar_plan::{Options, Step};
+use ashlar_port::{Provider, Record, Unwatched};
+use ashlar_value::schema::ProviderSchema;
+use async_trait::async_trait;
+
+use super::*;
+
+/// A world without providers, in which time stands still and nothing is kept.
+struct Nowhere;
+
+#[async_trait]
+impl Providers for Nowhere {
+    async fn schema(&self, _: &ashlar_addr::Provider) -> Result<Arc<ProviderSchema>, Diags> {
+        Err(Diag::error("No providers", "").into())
+    }
+
+    async fn start(&self, _: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
+        Err(Diag::error("No providers", "").into())
+    }
+}
+
+#[async_trait]
+impl RunStore for Nowhere {
+    async fn journal(&self, _: Vec<Record>) -> Result<(), Diags> {
+        Ok(())
+    }
+
+    async fn save(&self, _: Vec<u8>, _: usize) -> Result<(), Diags> {
+        Ok(())
+    }
+}
+
+#[async_trait]
+impl Outside for Nowhere {
+    fn now(&self) -> String {
+        String::new()
+    }
+
+    fn uuid(&self) -> String {
+        String::new()
+    }
+
+    fn deposed_key(&self) -> ashlar_addr::DeposedKey {
+        "01234567".parse().unwrap()
+    }
+
+    fn monotonic_ms(&self) -> u64 {
+        0
+    }
+
+    async fn pause(&self, _: u64) {}
+}
+
+fn plan(steps: Vec<Step>) -> Plan {
+    let state = State {
+        lineage: "of a test".to_owned(),
+        ..State::default()
+    };
+    Plan {
+        options: Options::default(),
+        config: Vec::new(),
+        variables: BTreeMap::new(),
+        previous_state: state.clone(),
+        prior_state: state,
+        changes: Vec::new(),
+        drift: Vec::new(),
+        outputs: BTreeMap::new(),
+        checks: BTreeMap::new(),
+        steps,
+        providers: Vec::new(),
+        timestamp: String::new(),
+        errored: false,
+    }
+}
+
+/// Applies steps to a configuration without resources; the summaries of what was told.
+fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
+    let mut sources = Sources::new();
+    let (module, faults) = ashlar_config::load([("main.tf", text)], &mut sources);
+    assert!(faults.is_empty(), "{faults}");
+    let plan = plan(steps);
+    let inputs = Inputs {
+        plan: &plan,
+        module: &module,
+        schemas: &Schemas::new(),
+        providers: &Nowhere,
+        caps: &NoCaps,
+        outside: &Nowhere,
+        progress: &Unwatched,
+        store: &Nowhere,
+        stop: &StopFlag::new(),
+        terraform_version: "1.15.5",
+    };
+    let applied = futures::executor::block_on(apply(inputs));
+    applied
+        .diags
+        .into_iter()
+        .map(|diag| diag.summary.into_owned())
+        .collect()
+}
+
+fn local(name: &str, after: &[u32]) -> Step {
+    Step {
+        op: Op::Local(name.into()),
+        after: after.iter().copied().map(StepId).collect(),
+    }
+}
+
+#[test]
+fn steps_that_never_become_ready_are_an_error() {
+    let text = "locals {\n  a = 1\n  b = 2\n}\n";
+    assert!(summaries(text, vec![local("a", &[]), local("b", &[0])]).is_empty());
+    let got = summaries(text, vec![local("a", &[1]), local("b", &[0])]);
+    assert_eq!(got, ["Plan not carried out to its end"]);
+}
+
+#[test]
+fn what_hangs_on_a_failed_step_is_skipped_without_more_words() {
+    let text = "locals {\n  a = tonumber(\"x\")\n  b = 2\n}\n";
+    let got = summaries(text, vec![local("a", &[]), local("b", &[0])]);
+    assert_eq!(got, ["Invalid function argument"]);
+}
+
+#[test]
+fn a_failure_without_an_error_is_told_as_one() {
+    let summary = |result| {
+        told(result)
+            .into_iter()
+            .map(|diag| diag.summary)
+            .collect::<Vec<_>>()
+    };
+    assert!(summary(Ok(Diags::new())).is_empty());
+    assert_eq!(summary(Err(Diags::new())), ["Step failed without an error"]);
+    let warning = Diags::from(Diag::warning("Mind", ""));
+    assert_eq!(summary(Err(warning)), ["Mind", "Step failed without an error"]);
+    let error = Diags::from(Diag::error("Broken", ""));
+    assert_eq!(summary(Err(error)), ["Broken"]);
+}
