@@ -294,6 +294,8 @@ fn approval(
             refused: Some(refused.clone()),
         }),
         Decision::Wait(Wait::Approval { refused: None, .. }) => state(ApprovalState::Pending),
+        // Only where nobody is asked does an uncertain change stand in the way.
+        Decision::Wait(Wait::Uncertain(_)) => state(ApprovalState::NotRequired),
         Decision::Apply(_) | Decision::Watch(Stage::Apply) | Decision::Stop(Stage::Apply) => {
             match seen.gate {
                 Gate::Manual(_) => state(ApprovalState::Approved),
