@@ -2,14 +2,15 @@
 //!
 //! The state is saved soon after each change, one save at a time: what changes while a save runs goes into the next.
 //! Saving a large state takes long, so a pause of four times the last save's length lies between saves, five seconds at
-//! most; the journal covers what is not saved yet.
+//! most; the journal covers what is not saved yet. A save that failed is tried again: the run starts nothing more, but
+//! what it has done must not be forgotten.
 
 use std::sync::Mutex;
 
 use ashlar_addr::{DeposedKey, ProviderConfig, ResourceInstance};
-use ashlar_diag::Diags;
+use ashlar_diag::{Diag, Diags};
 use ashlar_plan::lock;
-use ashlar_port::{Outcome, Outside, Record, RunStore};
+use ashlar_port::{Moved, Outcome, Outside, Record, RunStore};
 use ashlar_state::{Object, State};
 use std::sync::Arc;
 
@@ -32,7 +33,10 @@ struct Inner {
     dirty: bool,
     /// When the next save may begin.
     not_before: u64,
-    failed: Option<Diags>,
+    /// Did a save fail?
+    failed: bool,
+    /// Why the last save failed, if it did.
+    fault: Option<Diags>,
 }
 
 impl<'a> Keeper<'a> {
@@ -48,7 +52,8 @@ impl<'a> Keeper<'a> {
             state,
             dirty,
             not_before: 0,
-            failed: None,
+            failed: false,
+            fault: None,
         };
         Self {
             store,
@@ -100,26 +105,56 @@ impl<'a> Keeper<'a> {
         };
         // State first: a save that begins before the record is durable then contains more than it says it covers.
         self.change(|state| state.set(address, deposed, provider, object));
-        match record {
-            Some(record) => self.ledger.record(record).await,
-            None => Ok(()),
+        if let Some(record) = record {
+            self.ledger.note(record).await;
         }
+        Ok(())
+    }
+
+    /// Moves an object between its current and its deposed place: one record, so that it is never in both or in none.
+    pub(crate) async fn relocate(
+        &self,
+        address: &ResourceInstance,
+        from: Option<DeposedKey>,
+        to: Option<DeposedKey>,
+        provider: &ProviderConfig,
+        journalled: bool,
+    ) -> Result<(), Diags> {
+        let Some(object) = self.read(|state| state.object(address, from).cloned()) else {
+            return Ok(());
+        };
+        let object = ashlar_state::outcome_object(address, from, provider, &object)?;
+        self.change(|state| state.relocate(address, from, to));
+        if journalled {
+            let address = address.clone();
+            self.ledger
+                .note(Record::Moved(Moved {
+                    address,
+                    from,
+                    to,
+                    object,
+                }))
+                .await;
+        }
+        Ok(())
     }
 
     /// Did storing fail, so that nothing more may be started?
     pub(crate) fn has_failed(&self) -> bool {
-        self.ledger.has_failed() || lock(&self.inner).failed.is_some()
+        self.ledger.failed().is_some() || lock(&self.inner).failed
     }
 
-    /// Milliseconds until a save is due; `None` if nothing changed or storing has failed.
+    /// Milliseconds until a save is due; `None` if nothing changed since the last one.
     pub(crate) fn due_in(&self) -> Option<u64> {
         let inner = lock(&self.inner);
-        let wanted = inner.dirty && inner.failed.is_none();
-        wanted.then(|| inner.not_before.saturating_sub(self.outside.monotonic_ms()))
+        inner
+            .dirty
+            .then(|| inner.not_before.saturating_sub(self.outside.monotonic_ms()))
     }
 
-    /// Saves the state as it is now.
+    /// Saves the state as it is now, and what the journal lacks.
     pub(crate) async fn save(&self) {
+        self.ledger.flush().await;
         let begun = self.outside.monotonic_ms();
         let covered = self.ledger.durable();
         let bytes = {
@@ -133,19 +168,181 @@ impl<'a> Keeper<'a> {
             Err(diags) => Err(diags),
         };
         let ended = self.outside.monotonic_ms();
-        let mut inner = lock(&self.inner);
-        inner.not_before = ended + (ended.saturating_sub(begun) * 4).min(LONGEST_WAIT);
-        if let Err(diags) = result {
-            inner.failed = Some(diags);
+        {
+            let mut inner = lock(&self.inner);
+            let pause = match &result {
+                Ok(()) => ended.saturating_sub(begun) * 4,
+                Err(_) => LONGEST_WAIT,
+            };
+            inner.not_before = ended + pause.min(LONGEST_WAIT);
+            inner.dirty |= result.is_err();
+            inner.failed |= result.is_err();
+            inner.fault = result.err();
+            if inner.fault.is_some() {
+                return;
+            }
         }
+        // A store that was away is back: without its outcome an intent would be uncertain, whatever the state says.
+        self.ledger.flush().await;
     }
 
-    /// The state, and why it could not be saved, if so.
-    pub(crate) fn finish(self) -> (State, Option<Diags>) {
+    /// Saves what is not saved yet. Gives the state, and what went wrong with storing it.
+    pub(crate) async fn finish(self) -> (State, Diags) {
+        if self.due_in().is_some() {
+            self.save().await;
+        } else {
+            self.ledger.flush().await;
+        }
+        let journal = self.ledger.failed();
         let inner = self
             .inner
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        (inner.state, inner.failed)
+        let diags = match (inner.fault, journal) {
+            (Some(fault), _) => fault,
+            (None, Some(cause)) => late(&cause),
+            (None, None) if inner.failed => late(&Diags::new()),
+            (None, None) => Diags::new(),
+        };
+        (inner.state, diags)
+    }
+}
+
+/// All is saved in the end, but a write failed before, and nothing was started since.
+fn late(cause: &Diags) -> Diags {
+    let why: String = cause
+        .iter()
+        .take(1)
+        .map(|diag| format!(" {}", diag.detail))
+        .collect();
+    let detail = format!(
+        "What was done could not be stored for a while, so nothing more was started. It is stored now.{why}"
+    );
+    Diag::warning("Storing the state was late", detail).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use ashlar_state::Status;
+    use futures::executor::block_on;
+
+    use super::*;
+    use crate::fake::Fake;
+
+    fn object(id: &str) -> Arc<Object> {
+        Arc::new(Object {
+            schema_version: 0,
+            attributes: format!("{{\"id\":\"{id}\"}}").into_bytes().into(),
+            sensitive: Vec::new(),
+            private: Arc::default(),
+            status: Status::Ready,
+            dependencies: Arc::default(),
+            create_before_destroy: false,
+            identity: None,
+        })
+    }
+
+    fn keeper(store: &Fake) -> Keeper<'_> {
+        let state = State {
+            lineage: "l".to_owned(),
+            ..State::default()
+        };
+        Keeper::new(store, store, "1.15.5", state, false)
+    }
+
+    async fn made(keeper: &Keeper<'_>, address: &str) {
+        let provider = "provider[\"h.example/n/t\"]".parse().unwrap();
+        keeper
+            .outcome(
+                &address.parse().unwrap(),
+                None,
+                &provider,
+                Some(object(address)),
+                true,
+            )
+            .await
+            .unwrap();
+    }
+
+    #[test]
+    fn a_save_that_failed_is_due_again_after_a_pause() {
+        let store = Fake::default();
+        let keeper = keeper(&store);
+        block_on(async {
+            made(&keeper, "t.a").await;
+            assert_eq!(keeper.due_in(), Some(0));
+            store.fail(1);
+            keeper.save().await;
+            assert!(keeper.has_failed());
+            assert_eq!(keeper.due_in(), Some(LONGEST_WAIT));
+            store.sleep(LONGEST_WAIT);
+            assert_eq!(keeper.due_in(), Some(0));
+            keeper.save().await;
+            assert_eq!((keeper.due_in(), store.saved()), (None, "2 t.a".to_owned()));
+            // Nothing is started all the same.
+            assert!(keeper.has_failed());
+            let (_, diags) = keeper.finish().await;
+            assert!(!diags.has_errors() && diags.len() == 1, "{diags}");
+        });
+    }
+
+    #[test]
+    fn results_that_come_in_after_a_failure_are_saved_in_the_end() {
+        let store = Fake::default();
+        let keeper = keeper(&store);
+        block_on(async {
+            store.fail(4);
+            made(&keeper, "t.a").await;
+            keeper.save().await;
+            made(&keeper, "t.b").await;
+            let (state, diags) = keeper.finish().await;
+            assert_eq!(state.objects().count(), 2);
+            assert!(!diags.has_errors(), "{diags}");
+        });
+        assert_eq!(
+            (store.saved(), store.journalled()),
+            ("2 t.a t.b".to_owned(), "t.a t.b".to_owned())
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_saved_is_an_error() {
+        let store = Fake::default();
+        let keeper = keeper(&store);
+        block_on(async {
+            store.fail(usize::MAX);
+            made(&keeper, "t.a").await;
+            assert!(keeper.finish().await.1.has_errors());
+        });
+    }
+
+    #[test]
+    fn an_object_that_is_deposed_is_one_record() {
+        let store = Fake::default();
+        let keeper = keeper(&store);
+        let (address, provider) = (
+            "t.a".parse().unwrap(),
+            "provider[\"h.example/n/t\"]".parse().unwrap(),
+        );
+        let key = Some(DeposedKey(7));
+        block_on(async {
+            made(&keeper, "t.a").await;
+            keeper
+                .relocate(&address, None, key, &provider, true)
+                .await
+                .unwrap();
+            assert!(keeper.read(
+                |state| state.object(&address, key).is_some() && state.object(&address, None).is_none()
+            ));
+            keeper
+                .relocate(&address, key, None, &provider, true)
+                .await
+                .unwrap();
+            assert!(keeper.read(|state| state.object(&address, None).is_some()));
+        });
+        assert_eq!(
+            store.journalled(),
+            "t.a t.a:current->00000007 t.a:00000007->current"
+        );
     }
 }

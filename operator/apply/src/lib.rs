@@ -7,6 +7,8 @@
 mod answer;
 mod checks;
 mod delete;
+#[cfg(test)]
+mod fake;
 mod keeper;
 mod ledger;
 mod run;

@@ -111,14 +111,9 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     if run.keeper.read(|state| state.check_results != checks) {
         run.keeper.change(|state| state.check_results = checks);
     }
-    if run.keeper.due_in().is_some() {
-        run.keeper.save().await;
-    }
     let counts = *lock(&run.counts);
-    let (state, failed) = run.keeper.finish();
-    if let Some(faults) = failed {
-        diags.extend(faults);
-    }
+    let (state, faults) = run.keeper.finish().await;
+    diags.extend(faults);
     Applied {
         state,
         diags,

@@ -20,7 +20,7 @@ use ashlar_plan::{
     provider_diags::place_all,
     unmarked,
 };
-use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider, Record};
+use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider};
 use ashlar_state::{Object, Status};
 use ashlar_value::{Mark, Value, ops};
 
@@ -38,38 +38,37 @@ impl Run<'_> {
         let (instance, _) = self.instance(&change.address)?;
         let provider = self.engine.provider(&change.provider)?;
         let old = self.keeper.read(|state| state.current(&change.address).cloned());
-        let deposes = change.depose_as.zip(old);
-        if let Some((key, old)) = &deposes {
-            self.move_object(change, (None, None), (Some(*key), Some(old.clone())), &*provider)
-                .await?;
+        let deposes = change.depose_as.filter(|_| old.is_some());
+        if let Some(key) = deposes {
+            self.move_object(change, None, Some(key), &*provider).await?;
         }
         let result = self.write_planned(&instance, &*provider, change).await;
-        if let (Err(_), Some((key, old))) = (&result, deposes) {
+        if let (Err(_), Some(key)) = (&result, deposes) {
             let replaced = self.keeper.read(|state| state.current(&change.address).is_some());
             if !replaced {
                 // Nothing took the old object's place: it is the current one again, else it would be made twice.
-                self.move_object(change, (Some(key), None), (None, Some(old)), &*provider)
-                    .await?;
+                self.move_object(change, Some(key), None, &*provider).await?;
             }
         }
         result
     }
 
-    /// Moves an object between its current and its deposed place; on record first as what it becomes, so that it is never
-    /// in neither.
+    /// Moves an object between its current and its deposed place.
     async fn move_object(
         &self,
         change: &Change,
-        from: (Option<DeposedKey>, Option<Arc<Object>>),
-        to: (Option<DeposedKey>, Option<Arc<Object>>),
+        from: Option<DeposedKey>,
+        to: Option<DeposedKey>,
         provider: &dyn Provider,
     ) -> Result<(), Diags> {
-        let journalled = provider.has_effects();
         self.keeper
-            .outcome(&change.address, to.0, &change.provider, to.1, journalled)
-            .await?;
-        self.keeper
-            .outcome(&change.address, from.0, &change.provider, from.1, journalled)
+            .relocate(
+                &change.address,
+                from,
+                to,
+                &change.provider,
+                provider.has_effects(),
+            )
             .await
     }
 
@@ -249,7 +248,7 @@ impl Run<'_> {
                 deposed,
                 action: action.to_owned(),
             };
-            self.keeper.ledger().record(Record::Intent(intent)).await?;
+            self.keeper.ledger().intend(intent).await?;
         }
         let call = provider.apply(request);
         Ok(self

@@ -9,7 +9,7 @@ use ashlar_diag::Diags;
 use ashlar_plan::{Plan, wire};
 use ashlar_port::{Outcome as Settlement, Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyOutcome, ApplyRequest};
-use ashlar_state::{outcome_object, same_content};
+use ashlar_state::outcome_object;
 use ashlar_store::{
     Recovered,
     kube::{PlanStore, peek},
@@ -243,10 +243,7 @@ fn moved(job: &Job, plan: &Plan, recovered: &Recovered, digest: &str, key: &[u8]
     let (then, now) = (&plan.previous_state, &recovered.state);
     // A state that was never written gets its lineage from the plan.
     let first = now.lineage.is_empty() && then.is_empty();
-    if (then.lineage != now.lineage && !first)
-        || then.serial != now.serial
-        || (recovered.changed && !same_content(then, now))
-    {
+    if (then.lineage != now.lineage && !first) || then.serial != now.serial {
         return Some("The state has changed since it was made.");
     }
     let naming = Naming {

@@ -191,7 +191,7 @@ impl Writer {
                 }
             }
             Wait::Lock(lock) => {
-                self.retrying("LockHeld", &format!("The state is locked by {}.", lock.holder));
+                self.retrying("LockHeld", &lock.told);
             }
             Wait::Approval { digest, refused } => {
                 let destroys = status

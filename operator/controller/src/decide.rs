@@ -111,7 +111,8 @@ pub(crate) struct Failure {
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct LockSeen {
-    pub(crate) holder: String,
+    /// Who it is, and what can be done, in sentences.
+    pub(crate) told: String,
     /// Another replica, which reports for itself.
     pub(crate) replica: bool,
     pub(crate) until: Timestamp,

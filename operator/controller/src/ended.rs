@@ -45,6 +45,8 @@ pub(crate) enum Outcome {
     Failed(Fault),
     /// Someone else holds the lock.
     Busy {
+        /// Who it is, and what can be done, in sentences.
+        told: String,
         holder: String,
         replica: bool,
         id: String,

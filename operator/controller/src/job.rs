@@ -12,7 +12,7 @@ use ashlar_api::WorkspaceSpec;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::StopFlag;
 use ashlar_store::{
-    LockInfo, Recovered,
+    LockInfo, Recovered, StateOwner,
     kube::{Asked, Holder, KubeStore, Lock, acquire},
 };
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -22,7 +22,7 @@ use crate::{
     decide::{InputFault, Stage},
     ended::{Answers, Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
     inputs::{GatherError, gather_env},
-    message::{Secrets, errors},
+    message::{Secrets, errors, warnings},
     observe::{Place, state_status, uncertain},
     outputs::reason,
     registry::Tracked,
@@ -81,8 +81,21 @@ impl Job {
             Ok(Asked::Busy(holder)) => return Err(self.end(None, busy(holder))),
             Err(diags) => return Err(self.lock_failed(&diags)),
         };
-        match KubeStore::open(&context.client, &lock, Some(&self.place.owner)).await {
+        let owner = StateOwner {
+            name: self.place.name.clone(),
+            uid: self.place.uid.clone(),
+        };
+        match KubeStore::open(&context.client, &lock, Some(owner)).await {
             Ok((store, recovered)) => {
+                if !recovered.warnings.is_empty() {
+                    let told = warnings(&recovered.warnings, &Default::default(), &Secrets::default());
+                    tracing::warn!(
+                        namespace = self.place.namespace,
+                        name = self.place.name,
+                        ?told,
+                        "recovered"
+                    );
+                }
                 self.tracked.begin(&id, recovered.state.objects().count());
                 Ok(Held {
                     lock,
@@ -213,13 +226,25 @@ fn remove(folder: &Path) -> std::io::Result<()> {
 impl Held {
     /// Ends the run in order. What could not be tidied up is left for the next run.
     pub(crate) async fn finish(self) {
-        if let Err(diags) = self.store.close().await {
+        let closed = self.store.close().await;
+        Self::end(closed, self.lock).await;
+    }
+
+    /// Ends the last run of a workspace that leaves its state to others.
+    pub(crate) async fn leave(self) -> Result<(), Diags> {
+        let left = self.store.leave(&self.recovered.uncertain).await;
+        Self::end(Ok(()), self.lock).await;
+        left
+    }
+
+    async fn end(closed: Result<(), Diags>, lock: Lock) {
+        if let Err(diags) = closed {
             tracing::warn!(
                 error = errors(&diags, &Default::default(), &Secrets::default()),
                 "the journal was left as it is"
             );
         }
-        release(self.lock).await;
+        release(lock).await;
     }
 }
 
@@ -234,6 +259,7 @@ pub(crate) async fn release(lock: Lock) {
 
 pub(crate) fn busy(holder: Holder) -> Outcome {
     Outcome::Busy {
+        told: holder.to_string(),
         holder: holder.replica.clone().unwrap_or_else(|| holder.info.to_string()),
         replica: holder.replica.is_some(),
         id: holder.info.id,

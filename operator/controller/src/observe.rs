@@ -368,6 +368,7 @@ fn failure_seen(status: &WorkspaceStatus) -> Option<Failure> {
 fn note_lock(context: &Context, uid: &str, ended: &Ended, now: Timestamp) {
     let lock = match &ended.outcome {
         Outcome::Busy {
+            told,
             holder,
             replica,
             id,
@@ -376,7 +377,7 @@ fn note_lock(context: &Context, uid: &str, ended: &Ended, now: Timestamp) {
         } => {
             let until = now.checked_add(jiff::SignedDuration::from_secs(5)).unwrap_or(now);
             let seen = crate::decide::LockSeen {
-                holder: holder.clone(),
+                told: told.clone(),
                 replica: *replica,
                 until,
             };

@@ -229,13 +229,15 @@ async fn attempt(
         }
         told = Some(outputs::shown(&held.recovered.state));
     }
+    let mut remarks = held.recovered.warnings.clone();
+    remarks.extend(diags);
     let status = plan_status(
         &plan,
         &schemas,
         kind,
         digest,
         basis,
-        warnings(&diags, &sources, &secrets),
+        warnings(&remarks, &sources, &secrets),
     );
     job.end(
         Some(&held.recovered),

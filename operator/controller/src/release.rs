@@ -30,20 +30,19 @@ pub(crate) async fn release(job: &Job, forget: bool) -> Result<(), String> {
             return match outcome {
                 // A person's lock is on the state, which stays; it says nothing about the workspace.
                 Outcome::Busy { replica: false, .. } => Ok(()),
-                Outcome::Busy { holder, .. } => Err(format!("The state is locked by {holder}.")),
+                Outcome::Busy { told, .. } => Err(told),
                 Outcome::Failed(fault) => Err(fault.message),
                 _ => Err("The state could not be locked.".to_owned()),
             };
         }
     };
-    if !forget || !held.recovered.state.is_empty() || !held.recovered.uncertain.is_empty() {
+    if !forget {
+        return held.leave().await.map_err(|diags| plain(&diags));
+    }
+    if !held.recovered.state.is_empty() || !held.recovered.uncertain.is_empty() {
         held.finish().await;
         // Not empty after all: it is decided anew.
-        return if forget {
-            Err("The state is not empty any more.".to_owned())
-        } else {
-            Ok(())
-        };
+        return Err("The state is not empty any more.".to_owned());
     }
     held.store.delete().await.map_err(|diags| plain(&diags))?;
     held.lock.delete().await.map_err(|diags| plain(&diags))

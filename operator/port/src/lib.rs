@@ -14,4 +14,4 @@ pub use provider::{
     Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read,
     ReadDataRequest, ReadRequest, UpgradeRequest,
 };
-pub use run::{Intent, Outcome, Record, RunStore, StopFlag};
+pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag};

@@ -36,6 +36,20 @@ pub struct Outcome {
     pub object: Option<Vec<u8>>,
 }
 
+/// An object of an instance that changed its place, between being the current one and being deposed. One record for
+/// both ends: a run that is killed leaves the object in one place, never in two or in none.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Moved {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// Where the object was; `None` is the current one.
+    pub from: Option<DeposedKey>,
+    /// Where it is now.
+    pub to: Option<DeposedKey>,
+    /// The object where it was, as in [`Outcome::object`].
+    pub object: Vec<u8>,
+}
+
 /// One line of the journal.
 #[derive(Clone, PartialEq, Eq)]
 pub enum Record {
@@ -43,16 +57,20 @@ pub enum Record {
     Intent(Intent),
     /// Written after it.
     Outcome(Outcome),
+    /// Written before the calls that count on it. No provider notices it.
+    Moved(Moved),
 }
 
 /// Where one run keeps what must not be lost. Held by whoever holds the lock.
 #[async_trait]
 pub trait RunStore: Send + Sync {
-    /// Appends to the journal, in order; durable when it returns. An error (lock lost, disk full) means: start nothing more.
+    /// Appends to the journal, in order; durable when it returns. An error (lock lost, disk full) means: start nothing
+    /// more. None of the records counts then, and they may be handed in again, or others in their place.
     async fn journal(&self, records: Vec<Record>) -> Result<(), Diags>;
 
     /// Saves the whole state (v4 JSON); durable when it returns. The first `covered` records of this run's journal are
-    /// contained in it and may be dropped.
+    /// contained in it and may be dropped. A store that others may cut off tries for minutes, as long as the lock may
+    /// still be its own. May be asked again after an error.
     async fn save(&self, state: Vec<u8>, covered: usize) -> Result<(), Diags>;
 }
 

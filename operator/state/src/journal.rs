@@ -1,15 +1,16 @@
 //! The journal: what happened to objects since the state was last saved.
 //!
 //! A journal is lines of JSON, each with its number and a checksum. The last line may be torn by a crash and is then
-//! dropped; damage before it is an error, for what follows would be guesswork. Saving the state covers records: they
-//! may go, except intents that nothing settled, which are carried on. Whoever later finds out what came of one writes an
-//! outcome, as the run itself would have. The stores keep the bytes; here they get meaning.
+//! dropped; damage before it is an error, for what follows would be guesswork. It goes on from one state, which its first
+//! line names by digest: over any other state nothing is replayed. Saving the state covers records: they may go, except
+//! intents that nothing settled, which are carried on. Whoever later finds out what came of one writes an outcome, as the
+//! run itself would have. The stores keep the bytes; here they get meaning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_addr::{DeposedKey, ResourceInstance};
 use ashlar_diag::{Diag, Diags};
-use ashlar_port::{Intent, Outcome, Record};
+use ashlar_port::{Intent, Moved, Outcome, Record};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
@@ -22,26 +23,64 @@ type Key = (ResourceInstance, Option<DeposedKey>);
 /// The state after these records, and the intents of which nobody knows what came, in order.
 pub fn replay(mut state: State, records: &[Record]) -> Result<(State, Vec<Intent>), Diags> {
     for record in records {
-        let Record::Outcome(outcome) = record else {
-            continue;
-        };
-        match &outcome.object {
-            Some(json) => {
-                let (address, deposed, provider, object) = read_outcome_object(json)?;
-                if (&address, deposed) != (&outcome.address, outcome.deposed) {
-                    return Err(damaged("an outcome holds another object than it says").into());
-                }
-                state.set(&address, deposed, &provider, Some(object.into()));
-            }
-            None => {
-                if let Some(held) = state.resources.get(&outcome.address.resource) {
+        match record {
+            Record::Intent(_) => {}
+            Record::Outcome(Outcome {
+                address,
+                deposed,
+                object: Some(json),
+            }) => put(&mut state, address, *deposed, json)?,
+            Record::Outcome(Outcome {
+                address,
+                deposed,
+                object: None,
+            }) => {
+                if let Some(held) = state.resources.get(&address.resource) {
                     let provider = held.provider.clone();
-                    state.set(&outcome.address, outcome.deposed, &provider, None);
+                    state.set(address, *deposed, &provider, None);
                 }
+            }
+            Record::Moved(moved) => {
+                // As it was at that time: what a refresh found may not be in the saved state.
+                put(&mut state, &moved.address, moved.from, &moved.object)?;
+                state.relocate(&moved.address, moved.from, moved.to);
             }
         }
     }
     Ok((state, pending(records)))
+}
+
+/// Sets the object that a record holds.
+fn put(
+    state: &mut State,
+    address: &ResourceInstance,
+    deposed: Option<DeposedKey>,
+    json: &[u8],
+) -> Result<(), Diags> {
+    let (found, key, provider, object) = read_outcome_object(json)?;
+    if (&found, key) != (address, deposed) {
+        return Err(damaged("a line holds another object than it says").into());
+    }
+    state.set(address, deposed, &provider, Some(object.into()));
+    Ok(())
+}
+
+/// The changes among these records that a state does not show, where nobody knows how it came about: each of them may
+/// have been made, undone or made again since.
+pub fn doubts(state: &State, records: &[Record]) -> Result<Vec<Intent>, Diags> {
+    let (replayed, open) = replay(state.clone(), records)?;
+    let mut met = BTreeSet::new();
+    let mut doubts: Vec<Intent> = Vec::new();
+    for record in records.iter().rev() {
+        let Record::Intent(intent) = record else { continue };
+        let (address, deposed) = (&intent.address, intent.deposed);
+        let shows = state.object(address, deposed) == replayed.object(address, deposed);
+        if met.insert((address, deposed)) && (!shows || open.contains(intent)) {
+            doubts.push(intent.clone());
+        }
+    }
+    doubts.reverse();
+    Ok(doubts)
 }
 
 /// Intents that no later outcome settles.
@@ -56,13 +95,14 @@ fn pending(records: &[Record]) -> Vec<Intent> {
             Record::Outcome(outcome) => {
                 open.remove(&(&outcome.address, outcome.deposed));
             }
+            Record::Moved(_) => {}
         }
     }
     let mut left: Vec<usize> = open.into_values().flatten().collect();
     left.sort_unstable();
     let intents = left.into_iter().filter_map(|at| match &records[at] {
         Record::Intent(intent) => Some(intent.clone()),
-        Record::Outcome(_) => None,
+        Record::Outcome(_) | Record::Moved(_) => None,
     });
     intents.collect()
 }
@@ -73,8 +113,9 @@ pub struct Journal {
     /// How many records came before these.
     before: u64,
     records: Vec<Record>,
-    /// States that were about to be saved: their digest, and the number of the last record they contain.
-    marks: Vec<(String, u64)>,
+    /// The state it goes on from, then those that were about to be saved: their digest, and the number of the last
+    /// record they contain.
+    bases: Vec<(String, u64)>,
 }
 
 impl Journal {
@@ -111,19 +152,15 @@ impl Journal {
         }
         let line: Line<'_> =
             serde_json::from_str(envelope.line.get()).map_err(|_| "has content that is not known")?;
-        let counts = !matches!(line, Line::Saving { .. });
+        let counts = !matches!(line, Line::Basis { .. });
         if first {
-            self.before = if counts {
-                envelope.number.saturating_sub(1)
-            } else {
-                envelope.number
-            };
+            self.before = envelope.number.saturating_sub(u64::from(counts));
         }
         if envelope.number != self.last() + u64::from(counts) {
             return Err("is out of sequence");
         }
         match line {
-            Line::Saving { state, covered } => self.marks.push((state, covered)),
+            Line::Basis { state, covered } => self.bases.push((state, covered)),
             Line::Intent {
                 address,
                 deposed,
@@ -149,17 +186,33 @@ impl Journal {
                     object,
                 }));
             }
+            Line::Moved {
+                address,
+                from,
+                to,
+                object,
+            } => {
+                let (address, from) = read_key(&address, from.as_deref())?;
+                let to = read_deposed(to.as_deref())?;
+                let object = object.get().as_bytes().to_vec();
+                self.records.push(Record::Moved(Moved {
+                    address,
+                    from,
+                    to,
+                    object,
+                }));
+            }
         }
         Ok(())
     }
 
     fn undo_line(&mut self, line: &[u8]) {
-        let saving = serde_json::from_slice::<Envelope<'_>>(line)
+        let basis = serde_json::from_slice::<Envelope<'_>>(line)
             .ok()
             .and_then(|envelope| serde_json::from_str::<Line<'_>>(envelope.line.get()).ok())
-            .is_some_and(|line| matches!(line, Line::Saving { .. }));
-        if saving {
-            self.marks.pop();
+            .is_some_and(|line| matches!(line, Line::Basis { .. }));
+        if basis {
+            self.bases.pop();
         } else {
             self.records.pop();
         }
@@ -192,23 +245,22 @@ impl Journal {
     /// Notes that a state with this digest is about to be saved, which contains the records up to number `covered`;
     /// gives the bytes to append.
     pub fn saving(&mut self, state: &str, covered: u64) -> Result<Vec<u8>, Diags> {
-        self.marks.push((state.to_owned(), covered));
-        write_line(
-            self.last(),
-            &Line::Saving {
-                state: state.to_owned(),
-                covered,
-            },
-        )
+        self.bases.push((state.to_owned(), covered));
+        basis_line(self.last(), state, covered)
     }
 
     /// The number of the last record that the state with this digest contains; `None` if no such state was saved.
     pub fn covered_by(&self, state: &str) -> Option<u64> {
-        self.marks
+        self.bases
             .iter()
             .rev()
             .find(|(digest, _)| digest == state)
             .map(|(_, covered)| *covered)
+    }
+
+    /// The number of the last record that the state it goes on from contains.
+    pub fn covered(&self) -> u64 {
+        self.bases.first().map_or(self.before, |(_, covered)| *covered)
     }
 
     /// What to replay over a state that contains the records up to number `covered`: later records, and before them
@@ -225,29 +277,36 @@ impl Journal {
             .collect()
     }
 
-    /// Drops what a saved state contains, except unsettled intents. Numbers go on. The bytes of the whole journal are
-    /// then [`Journal::bytes`].
-    pub fn drop_covered(&mut self, covered: u64) {
+    /// Goes on from a saved state: what it contains is dropped, except unsettled intents. Numbers go on. The bytes of the
+    /// whole journal are then [`Journal::bytes`].
+    pub fn drop_covered(&mut self, state: &str, covered: u64) {
         let last = self.last();
         self.records = self.since(covered);
         self.before = last.saturating_sub(self.records.len() as u64);
-        self.marks.clear();
+        self.bases = vec![(state.to_owned(), covered)];
     }
 
-    /// All of it as bytes.
+    /// Goes on from a state that contains all there is to know, but for these intents. Numbers go on, from `number` at
+    /// least.
+    pub fn rebase(&mut self, state: &str, open: &[Intent], number: u64) {
+        let last = self.last().max(number).max(open.len() as u64);
+        self.records = open.iter().cloned().map(Record::Intent).collect();
+        self.before = last - self.records.len() as u64;
+        self.bases = vec![(state.to_owned(), last)];
+    }
+
+    /// All of it as bytes: the state it goes on from first, so that the numbers are known even of an empty journal.
     pub fn bytes(&self) -> Result<Vec<u8>, Diags> {
         let mut bytes = Vec::new();
+        let mut bases = self.bases.iter();
+        if let Some((state, covered)) = bases.next() {
+            bytes.extend(basis_line(self.before, state, *covered)?);
+        }
         for (at, record) in self.records.iter().enumerate() {
             bytes.extend(record_line(self.before + 1 + at as u64, record)?);
         }
-        for (state, covered) in &self.marks {
-            bytes.extend(write_line(
-                self.last(),
-                &Line::Saving {
-                    state: state.clone(),
-                    covered: *covered,
-                },
-            )?);
+        for (state, covered) in bases {
+            bytes.extend(basis_line(self.last(), state, *covered)?);
         }
         Ok(bytes)
     }
@@ -278,10 +337,22 @@ enum Line<'a> {
         #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
         object: Option<&'a RawValue>,
     },
-    Saving {
-        state: String,
-        covered: u64,
+    Moved {
+        address: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        from: Option<String>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        to: Option<String>,
+        #[serde(borrow)]
+        object: &'a RawValue,
     },
+    /// The state with this digest contains the records up to this number.
+    Basis { state: String, covered: u64 },
+}
+
+fn basis_line(number: u64, state: &str, covered: u64) -> Result<Vec<u8>, Diags> {
+    let state = state.to_owned();
+    write_line(number, &Line::Basis { state, covered })
 }
 
 fn record_line(number: u64, record: &Record) -> Result<Vec<u8>, Diags> {
@@ -300,6 +371,12 @@ fn record_line(number: u64, record: &Record) -> Result<Vec<u8>, Diags> {
                 .map(serde_json::from_slice)
                 .transpose()
                 .map_err(|_| unwritable())?,
+        },
+        Record::Moved(moved) => Line::Moved {
+            address: moved.address.to_string(),
+            from: moved.from.map(|key| key.to_string()),
+            to: moved.to.map(|key| key.to_string()),
+            object: serde_json::from_slice(&moved.object).map_err(|_| unwritable())?,
         },
     };
     write_line(number, &line)
@@ -323,11 +400,13 @@ fn write_line(number: u64, line: &Line<'_>) -> Result<Vec<u8>, Diags> {
 
 fn read_key(address: &str, deposed: Option<&str>) -> Result<Key, &'static str> {
     let address = address.parse().map_err(|_| "names no resource instance")?;
-    let deposed = deposed
-        .map(str::parse)
+    Ok((address, read_deposed(deposed)?))
+}
+
+fn read_deposed(key: Option<&str>) -> Result<Option<DeposedKey>, &'static str> {
+    key.map(str::parse)
         .transpose()
-        .map_err(|_| "names no deposed object")?;
-    Ok((address, deposed))
+        .map_err(|_| "names no deposed object")
 }
 
 fn checksum(number: u64, line: &str) -> String {
@@ -464,15 +543,18 @@ mod tests {
     fn a_saved_state_covers_records_but_not_open_intents() {
         let mut journal = Journal::default();
         let first = [intent("t.a"), intent("t.b"), outcome("t.a", Some("1"))];
-        let mut bytes = journal.lines(&first).unwrap();
+        journal.rebase("base", &[], 0);
+        let mut bytes = journal.bytes().unwrap();
+        bytes.extend(journal.lines(&first).unwrap());
         journal.push(first.to_vec());
         bytes.extend(journal.saving("digest", 3).unwrap());
         bytes.extend(journal.lines(&[intent("t.c")]).unwrap());
         let (mut journal, _) = Journal::read(&bytes).unwrap();
         assert_eq!(journal.covered_by("digest"), Some(3));
+        assert_eq!(journal.covered_by("base"), Some(0));
         assert_eq!(journal.covered_by("other"), None);
         assert_eq!(tell(&journal.since(3)), ["t.b?", "t.c?"]);
-        journal.drop_covered(3);
+        journal.drop_covered("digest", 3);
         assert_eq!(journal.last(), 4);
         let (mut journal, _) = Journal::read(&journal.bytes().unwrap()).unwrap();
         assert_eq!(
@@ -480,10 +562,95 @@ mod tests {
             (vec!["t.b?".to_owned(), "t.c?".to_owned()], 4)
         );
         journal.push(vec![outcome("t.b", None)]);
-        journal.drop_covered(5);
+        journal.drop_covered("next", 5);
         assert_eq!(tell(&journal.since(5)), ["t.c?"]);
         journal.push(vec![outcome("t.c", Some("2"))]);
-        journal.drop_covered(6);
+        journal.drop_covered("last", 6);
         assert!(journal.is_empty());
+    }
+
+    #[test]
+    fn numbers_go_on_in_a_journal_that_was_emptied() {
+        let mut journal = Journal::default();
+        journal.rebase("base", &[], 0);
+        journal.push(vec![intent("t.a"), outcome("t.a", Some("1"))]);
+        journal.drop_covered("saved", 2);
+        let mut bytes = journal.bytes().unwrap();
+        let (mut journal, _) = Journal::read(&bytes).unwrap();
+        assert_eq!((journal.last(), journal.covered_by("saved")), (2, Some(2)));
+        let more = [intent("t.b"), outcome("t.b", Some("2"))];
+        bytes.extend(journal.lines(&more).unwrap());
+        journal = Journal::read(&bytes).unwrap().0;
+        // A reader that knows only that the saved state contains two records must not take these for them.
+        assert_eq!(tell(&journal.since(2)), ["t.b {\"id\":\"2\"}"]);
+        journal.rebase("other", &[], 9);
+        assert_eq!(Journal::read(&journal.bytes().unwrap()).unwrap().0.last(), 9);
+    }
+
+    #[test]
+    fn an_object_is_in_one_place_wherever_a_replacement_breaks_off() {
+        let address: ResourceInstance = "t.a".parse().unwrap();
+        let provider = "provider[\"h.example/n/t\"]".parse().unwrap();
+        let key = DeposedKey(7);
+        let moved = |from: Option<DeposedKey>, to: Option<DeposedKey>, id: &str| {
+            let object = outcome_object(&address, from, &provider, &object(id)).unwrap();
+            Record::Moved(Moved {
+                address: address.clone(),
+                from,
+                to,
+                object,
+            })
+        };
+        let mut saved = State::default();
+        saved.set(&address, None, &provider, Some(object("before").into()));
+        let places = |records: &[Record]| {
+            let bytes = Journal::default().lines(records).unwrap();
+            let (journal, _) = Journal::read(&bytes).unwrap();
+            let (state, _) = replay(saved.clone(), &journal.since(0)).unwrap();
+            let told = state.objects().map(|(_, deposed, object)| {
+                let place = deposed.map_or("current".to_owned(), |key| key.to_string());
+                format!("{place} {}", String::from_utf8_lossy(&object.attributes))
+            });
+            told.collect::<Vec<_>>().join(" ")
+        };
+        let records = [
+            moved(None, Some(key), "old"),
+            intent("t.a"),
+            outcome("t.a", Some("new")),
+        ];
+        let deposed = r#"00000007 {"id":"old"}"#;
+        assert_eq!(places(&records[..1]), deposed);
+        assert_eq!(places(&records[..2]), deposed);
+        assert_eq!(places(&records), format!(r#"current {{"id":"new"}} {deposed}"#));
+        let back = moved(Some(key), None, "old");
+        let failed = [records[0].clone(), records[1].clone(), outcome("t.a", None), back];
+        assert_eq!(places(&failed), r#"current {"id":"old"}"#);
+    }
+
+    #[test]
+    fn what_another_state_does_not_show_is_in_doubt() {
+        let check = |records: &[Record], held: &[(&str, &str)], want: &[&str]| {
+            let provider = "provider[\"h.example/n/t\"]".parse().unwrap();
+            let mut state = State::default();
+            for (address, id) in held {
+                state.set(
+                    &address.parse().unwrap(),
+                    None,
+                    &provider,
+                    Some(object(id).into()),
+                );
+            }
+            let found = doubts(&state, records).unwrap();
+            let found: Vec<String> = found.iter().map(|intent| intent.address.to_string()).collect();
+            assert_eq!(found, want);
+        };
+        let made = [intent("t.a"), outcome("t.a", Some("1")), intent("t.b")];
+        check(&made, &[], &["t.a", "t.b"]);
+        check(&made, &[("t.a", "1")], &["t.b"]);
+        check(&made, &[("t.a", "2"), ("t.b", "1")], &["t.a", "t.b"]);
+        let gone = [intent("t.a"), outcome("t.a", None), intent("t.a")];
+        check(&gone[..2], &[], &[]);
+        check(&gone[..2], &[("t.a", "1")], &["t.a"]);
+        check(&gone, &[], &["t.a"]);
     }
 }

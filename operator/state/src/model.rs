@@ -116,6 +116,15 @@ impl State {
         self.instance(address)?.current.as_ref()
     }
 
+    /// An object of an instance: the current one, or a deposed one.
+    pub fn object(&self, address: &ResourceInstance, deposed: Option<DeposedKey>) -> Option<&Arc<Object>> {
+        let instance = self.instance(address)?;
+        match deposed {
+            None => instance.current.as_ref(),
+            Some(key) => instance.deposed.get(&key),
+        }
+    }
+
     /// Sets, replaces or (with `None`) removes an object: the current one, or a deposed one. Instances without objects and
     /// resources without instances go.
     pub fn set(
@@ -156,29 +165,27 @@ impl State {
         }
     }
 
-    /// Turns the current object of an instance into a deposed one.
-    pub fn depose(&mut self, address: &ResourceInstance, key: DeposedKey) {
-        let instance = self
-            .resources
-            .get_mut(&address.resource)
-            .and_then(|resource| resource.instances.get_mut(&address.key));
-        if let Some(instance) = instance
-            && let Some(object) = instance.current.take()
-        {
-            instance.deposed.insert(key, object);
+    /// Turns the current object of an instance into a deposed one, or (`to` is `None`) the other way round. Nothing
+    /// happens where there is no such object, or where its new place is taken.
+    pub fn relocate(&mut self, address: &ResourceInstance, from: Option<DeposedKey>, to: Option<DeposedKey>) {
+        if self.object(address, to).is_some() {
+            return;
         }
-    }
-
-    /// Makes a deposed object the current one again, if there is no current one.
-    pub fn restore(&mut self, address: &ResourceInstance, key: DeposedKey) {
         let instance = self
             .resources
             .get_mut(&address.resource)
             .and_then(|resource| resource.instances.get_mut(&address.key));
-        if let Some(instance) = instance
-            && instance.current.is_none()
-        {
-            instance.current = instance.deposed.remove(&key);
+        let Some(instance) = instance else { return };
+        let object = match from {
+            None => instance.current.take(),
+            Some(key) => instance.deposed.remove(&key),
+        };
+        match (to, object) {
+            (None, object @ Some(_)) => instance.current = object,
+            (Some(key), Some(object)) => {
+                instance.deposed.insert(key, object);
+            }
+            (_, None) => {}
         }
     }
 

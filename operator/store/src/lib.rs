@@ -10,4 +10,4 @@ mod lock_info;
 mod recovery;
 
 pub use lock_info::LockInfo;
-pub use recovery::{Recovered, StateOwner};
+pub use recovery::{Pulled, Recovered, StateOwner};

@@ -115,11 +115,7 @@ async fn settle(
     }
     let mut records = Vec::new();
     for intent in &recovered.uncertain {
-        let instance = plan.prior_state.instance(&intent.address);
-        let object = match intent.deposed {
-            Some(key) => instance.and_then(|instance| instance.deposed.get(&key)),
-            None => instance.and_then(|instance| instance.current.as_ref()),
-        };
+        let object = plan.prior_state.object(&intent.address, intent.deposed);
         let resource = plan.prior_state.resources.get(&intent.address.resource);
         let object = match (object, resource) {
             (Some(object), Some(resource)) => Some(ashlar_state::outcome_object(

@@ -81,17 +81,7 @@ impl<'a> Session<'a> {
     pub(crate) async fn lock(&self, operation: &str) -> anyhow::Result<(FileStore, Recovered)> {
         let opened = FileStore::open(&self.dir, operation).await;
         let (store, recovered) = opened.map_err(|diags| self.told(&diags, &Sources::new()))?;
-        for intent in &recovered.uncertain {
-            let object = match intent.deposed {
-                Some(key) => format!("{} (deposed {key})", intent.address),
-                None => intent.address.to_string(),
-            };
-            self.printer.note(&format!(
-                "Uncertain: an earlier run ended while it was to {} {object}; whether that was done is not known. Look at the \
-                 object before you go on.",
-                intent.action
-            ));
-        }
+        self.printer.diags(&recovered.warnings, &Sources::new());
         Ok((store, recovered))
     }
 

@@ -157,7 +157,7 @@ fn each_decision_tells_where_the_workspace_stands() {
         "Ready=False/UncertainChanges Planned=True/ChangesPending",
     );
     let lock = LockSeen {
-        holder: "root@host".to_owned(),
+        told: "The state is locked by root@host.".to_owned(),
         replica: false,
         until: Timestamp::UNIX_EPOCH,
     };

@@ -77,7 +77,7 @@ fn uncertain(seen: &mut Seen) {
 
 fn busy(seen: &mut Seen) {
     seen.lock = Some(LockSeen {
-        holder: "other".to_owned(),
+        told: "The state is locked by other.".to_owned(),
         replica: true,
         until: at(1005),
     });
@@ -354,7 +354,7 @@ fn runs_are_watched_and_stopped() {
 #[test]
 fn whoever_does_not_get_the_lock_waits() {
     let lock = LockSeen {
-        holder: "other".to_owned(),
+        told: "The state is locked by other.".to_owned(),
         replica: true,
         until: at(1005),
     };

@@ -5,7 +5,6 @@
 
 mod disk;
 mod lock;
-mod plans;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -14,18 +13,19 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use self::{disk::DiskError, lock::Lock};
+use crate::{
+    LockInfo, Pulled, Recovered,
+    recovery::{digest, recover},
+};
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Record, RunStore};
 use ashlar_state::Journal;
 use async_trait::async_trait;
-use sha2::{Digest, Sha256};
-
-use self::{disk::DiskError, lock::Lock};
-use crate::{LockInfo, Recovered, recovery::recover};
-
-pub use plans::PlanFiles;
 
 const STATE: &str = "terraform.tfstate";
+/// How often a folder that is being written to is read before what was found must do.
+const LOOKS: u32 = 5;
 const SAVING: &str = "Failed to save state";
 const READING: &str = "Failed to read state file";
 
@@ -79,7 +79,8 @@ impl Paths {
 }
 
 impl FileStore {
-    /// Locks the folder for an operation (`OperationTypeApply`) and reads what is there.
+    /// Locks the folder for an operation (`OperationTypeApply`) and reads what is there. What the journal of a broken run
+    /// adds to the state is saved.
     pub async fn open(folder: &Path, operation: &str) -> Result<(Self, Recovered), Diags> {
         let paths = Paths::of(folder);
         let info = LockInfo {
@@ -103,17 +104,17 @@ impl FileStore {
     /// opened: that would free its lock against Terraform.
     pub async fn peek(folder: &Path) -> Result<Recovered, Diags> {
         let paths = Paths::of(folder);
-        blocking(move || {
-            let state = disk::read(&paths.state).map_err(|error| error.diags(READING))?;
-            let (journal, _) = read_journal(&paths)?;
-            recovered(&paths, state.as_deref(), &journal)
-        })
-        .await
+        blocking(move || Ok(look(&paths)?.0)).await
     }
 
-    /// The folder's plans.
-    pub fn plans(&self) -> PlanFiles {
-        PlanFiles::new(self.paths.own.join("plans"))
+    /// Reads the state file without a lock, as [`FileStore::peek`] does.
+    pub async fn pull(folder: &Path) -> Result<Pulled, Diags> {
+        let paths = Paths::of(folder);
+        blocking(move || {
+            let (recovered, stored) = look(&paths)?;
+            Pulled::new(recovered, stored)
+        })
+        .await
     }
 
     /// Notes that the apply of the plan with this digest begins: its approval is spent.
@@ -153,7 +154,7 @@ impl Inner {
         fs::create_dir_all(&paths.own).map_err(make)?;
         let ignore = paths.own.join(".gitignore");
         if !ignore.exists() {
-            // Plans and journals may hold secrets; no repository should.
+            // Journals may hold secrets; no repository should.
             fs::write(&ignore, "*\n").map_err(make)?;
         }
         // Ours first: were the state file opened while this process holds it, closing it would free Terraform's lock.
@@ -172,21 +173,42 @@ impl Inner {
             None => None,
         };
         let (journal, good) = read_journal(&paths)?;
-        let recovered = recovered(&paths, prior.as_deref(), &journal)?;
-        let before = journal.last();
+        let mut recovered = recovered(&paths, prior.as_deref(), &journal)?;
+        let mut stored = digest(prior.as_deref().unwrap_or_default());
         let mut inner = Self {
             paths,
             held,
             prior,
-            journal,
             log: None,
-            before,
+            before: journal.last(),
+            journal,
             _lock: lock,
         };
         if inner.paths.journal.exists() {
             inner.open_log(good)?;
         }
+        if let Some(bytes) = recovered.unsaved()? {
+            inner.save(&bytes, 0)?;
+            stored = digest(&bytes);
+        }
+        inner.journal.rebase(&stored, &recovered.uncertain, inner.before);
+        inner.before = inner.journal.last();
+        if inner.log.is_some() {
+            inner.rewrite_journal()?;
+        }
         Ok((inner, recovered))
+    }
+
+    /// Brings the file in line with the journal; one without records goes.
+    fn rewrite_journal(&mut self) -> Result<(), Diags> {
+        let fault = |error: DiskError| error.diags(SAVING);
+        self.log = None;
+        if self.journal.is_empty() {
+            return disk::remove(&self.paths.journal).map_err(fault);
+        }
+        let bytes = self.journal.bytes()?;
+        disk::write(&self.paths.journal, &bytes, |_| Ok(())).map_err(fault)?;
+        self.open_log(bytes.len() as u64).map(drop)
     }
 
     /// Opens the journal and cuts off what was torn.
@@ -199,7 +221,11 @@ impl Inner {
     }
 
     fn append(&mut self, records: Vec<Record>) -> Result<(), Diags> {
-        let lines = self.journal.lines(&records)?;
+        let mut lines = self.journal.lines(&records)?;
+        if self.log.is_none() {
+            // A new file: it begins with the state it goes on from.
+            lines.splice(0..0, self.journal.bytes()?);
+        }
         self.append_lines(&lines)?;
         self.journal.push(records);
         Ok(())
@@ -244,16 +270,10 @@ impl Inner {
         let file = disk::write(&self.paths.state, state, lock::lock_state).map_err(fault)?;
         self.prior = None;
         self.held = Some(file);
-        if !self.journal.is_empty() {
-            self.journal.drop_covered(covered);
-            self.log = None;
-            if self.journal.is_empty() {
-                disk::remove(&self.paths.journal).map_err(fault)?;
-            } else {
-                let bytes = self.journal.bytes()?;
-                disk::write(&self.paths.journal, &bytes, |_| Ok(())).map_err(fault)?;
-                self.open_log(bytes.len() as u64)?;
-            }
+        let has_records = !self.journal.is_empty();
+        self.journal.drop_covered(&digest(state), covered);
+        if has_records {
+            self.rewrite_journal()?;
         }
         Ok(())
     }
@@ -267,6 +287,22 @@ fn read_held(mut file: &File, path: &Path) -> Result<Vec<u8>, Diags> {
     Ok(bytes)
 }
 
+fn look(paths: &Paths) -> Result<(Recovered, Option<Vec<u8>>), Diags> {
+    let read = |path: &Path| disk::read(path).map_err(|error| error.diags(READING));
+    let mut looks = 0;
+    loop {
+        let lines = read(&paths.journal)?;
+        let state = read(&paths.state)?;
+        looks += 1;
+        // A writer that saved between the two would make them say what never was.
+        if looks < LOOKS && read(&paths.journal)? != lines {
+            continue;
+        }
+        let (journal, _) = Journal::read(&lines.unwrap_or_default())?;
+        return Ok((recovered(paths, state.as_deref(), &journal)?, state));
+    }
+}
+
 fn read_journal(paths: &Paths) -> Result<(Journal, u64), Diags> {
     let bytes = disk::read(&paths.journal)
         .map_err(|error| error.diags(READING))?
@@ -276,19 +312,12 @@ fn read_journal(paths: &Paths) -> Result<(Journal, u64), Diags> {
 }
 
 fn recovered(paths: &Paths, state: Option<&[u8]>, journal: &Journal) -> Result<Recovered, Diags> {
-    let covered = journal
-        .covered_by(&digest(state.unwrap_or_default()))
-        .unwrap_or(0);
     let begun = disk::read(&paths.begun).map_err(|error| error.diags(READING))?;
     let begun = begun.and_then(|bytes| String::from_utf8(bytes).ok());
     Ok(Recovered {
         begun,
-        ..recover(state, journal, covered)?
+        ..recover(state, journal, None)?
     })
-}
-
-fn digest(bytes: &[u8]) -> String {
-    hex::encode(Sha256::digest(bytes))
 }
 
 /// `user@host`, as far as it can be told.

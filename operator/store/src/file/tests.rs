@@ -62,10 +62,12 @@ fn tell(found: &Recovered) -> String {
     )
 }
 
+/// What a run finds, and whoever looks after it.
 async fn check(folder: &Path, want: &str) {
-    assert_eq!(tell(&FileStore::peek(folder).await.unwrap()), want);
-    let (_store, found) = FileStore::open(folder, APPLY).await.unwrap();
+    let (store, found) = FileStore::open(folder, APPLY).await.unwrap();
     assert_eq!(tell(&found), want);
+    drop(store);
+    assert_eq!(tell(&FileStore::peek(folder).await.unwrap()), want);
 }
 
 #[tokio::test]
@@ -77,22 +79,68 @@ async fn a_run_that_breaks_off_loses_nothing() {
     store.journal(vec![intent("t.a"), intent("t.b")]).await.unwrap();
     store.journal(vec![outcome("t.a")]).await.unwrap();
     drop(store);
-    check(folder.path(), "1 t.a t.b?").await;
-    // A second run finds it too, saves, and leaves only what is still open.
-    let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
-    store.journal(vec![intent("t.c")]).await.unwrap();
-    store.save(state(2), 1).await.unwrap();
-    drop(store);
-    check(folder.path(), "2 t.b? t.c?").await;
-    let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
-    store.journal(vec![outcome("t.b"), outcome("t.c")]).await.unwrap();
-    store.save(state(3), 2).await.unwrap();
-    drop(store);
-    check(folder.path(), "3 ").await;
-    assert!(!folder.path().join(".ashlar/journal.jsonl").exists());
+    assert_eq!(tell(&FileStore::peek(folder.path()).await.unwrap()), "1 t.a t.b?");
+    // A second run finds it too, and saves it before anything else: Terraform sees it from then on.
+    let (store, found) = FileStore::open(folder.path(), APPLY).await.unwrap();
+    assert_eq!((tell(&found).as_str(), found.changed), ("2 t.a t.b?", false));
+    let stored = fs::read(folder.path().join(STATE)).unwrap();
+    assert_eq!(ashlar_state::read(&stored).unwrap(), found.state);
     assert_eq!(
         fs::read(folder.path().join("terraform.tfstate.backup")).unwrap(),
-        state(2)
+        state(1)
+    );
+    // What is still open stays.
+    store.journal(vec![intent("t.c")]).await.unwrap();
+    store.save(state(3), 1).await.unwrap();
+    drop(store);
+    check(folder.path(), "3 t.b? t.c?").await;
+    let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
+    store.journal(vec![outcome("t.b"), outcome("t.c")]).await.unwrap();
+    store.save(state(4), 2).await.unwrap();
+    drop(store);
+    check(folder.path(), "4 ").await;
+    assert!(!folder.path().join(".ashlar/journal.jsonl").exists());
+}
+
+#[tokio::test]
+async fn a_state_that_someone_else_wrote_is_not_overwritten_by_an_old_journal() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(STATE);
+    let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
+    store.save(state(1), 0).await.unwrap();
+    store
+        .journal(vec![intent("t.a"), outcome("t.a"), intent("t.b")])
+        .await
+        .unwrap();
+    drop(store);
+    // Terraform was at it, and wrote a state of its own.
+    fs::write(&path, state(7)).unwrap();
+    for _ in 0..2 {
+        let (store, found) = FileStore::open(folder.path(), APPLY).await.unwrap();
+        assert_eq!(tell(&found), "7 t.a? t.b?");
+        drop(store);
+    }
+    assert_eq!(fs::read(&path).unwrap(), state(7));
+    let found = FileStore::peek(folder.path()).await.unwrap();
+    assert!(!found.changed);
+    // A person finds out, and the journal goes on from the state that is there.
+    let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
+    store.journal(vec![outcome("t.a")]).await.unwrap();
+    drop(store);
+    check(folder.path(), "8 t.a t.b?").await;
+}
+
+#[tokio::test]
+async fn the_warning_says_that_someone_else_wrote_the_state() {
+    let folder = tempfile::tempdir().unwrap();
+    let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
+    store.journal(vec![intent("t.a"), outcome("t.a")]).await.unwrap();
+    drop(store);
+    fs::write(folder.path().join(STATE), state(7)).unwrap();
+    let told = FileStore::peek(folder.path()).await.unwrap().warnings.to_string();
+    assert!(
+        told.contains("someone else") && told.contains("t.a (create)"),
+        "{told}"
     );
 }
 
@@ -110,6 +158,7 @@ async fn a_crash_between_state_and_journal_does_not_replay_what_is_saved() {
     check(folder.path(), "1 ").await;
     fs::write(&journal, [before.clone(), mark].concat()).unwrap();
     check(folder.path(), "1 ").await;
+    fs::remove_file(folder.path().join(STATE)).unwrap();
     fs::write(&journal, before).unwrap();
     check(folder.path(), "1 t.a").await;
 }
@@ -128,6 +177,17 @@ async fn a_torn_line_is_cut_off_before_more_is_written() {
     store.journal(vec![intent("t.c")]).await.unwrap();
     drop(store);
     check(folder.path(), "0 t.a? t.c?").await;
+    // So is a torn first record, behind the line that names the state.
+    let bytes = fs::read(&journal).unwrap();
+    let first = bytes.iter().position(|byte| *byte == b'\n').unwrap();
+    for cut in [5, first, first + 1, first + 9] {
+        fs::write(&journal, &bytes[..cut]).unwrap();
+        let (store, found) = FileStore::open(folder.path(), APPLY).await.unwrap();
+        assert_eq!(tell(&found), "0 ");
+        store.journal(vec![intent("t.d")]).await.unwrap();
+        drop(store);
+        check(folder.path(), "0 t.d?").await;
+    }
 }
 
 #[tokio::test]
@@ -159,23 +219,13 @@ async fn files_with_secrets_are_the_owners_alone() {
     let (store, _) = FileStore::open(folder.path(), APPLY).await.unwrap();
     store.save(state(1), 0).await.unwrap();
     store.journal(vec![intent("t.a")]).await.unwrap();
-    let plans = store.plans();
-    plans.save("sha256:ab12", b"plan".to_vec()).await.unwrap();
-    assert_eq!(plans.load("sha256:ab12").await.unwrap().unwrap(), b"plan");
-    assert!(plans.load("../terraform.tfstate").await.is_err());
-    for file in [
-        "terraform.tfstate",
-        ".ashlar/journal.jsonl",
-        ".ashlar/plans/sha256-ab12",
-    ] {
+    for file in ["terraform.tfstate", ".ashlar/journal.jsonl"] {
         let mode = fs::metadata(folder.path().join(file))
             .unwrap()
             .permissions()
             .mode();
         assert_eq!(mode & 0o077, 0, "{file}");
     }
-    plans.remove("sha256:ab12").await.unwrap();
-    assert!(plans.load("sha256:ab12").await.unwrap().is_none());
 }
 
 #[tokio::test]

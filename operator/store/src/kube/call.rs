@@ -45,6 +45,8 @@ pub(super) enum Fault {
     Changed { what: String },
     #[error("has lost the lock {what}")]
     LockLost { what: String },
+    #[error("cannot be sure any more that it holds the lock {what}, since that could not be renewed in time")]
+    LockUnsure { what: String },
 }
 
 impl Fault {
@@ -85,6 +87,11 @@ impl Fault {
             },
             _ => false,
         }
+    }
+
+    /// May it work after another look at what is there?
+    pub(super) fn may_pass(&self) -> bool {
+        self.is_conflict() || self.is_not_found() || self.is_passing()
     }
 
     /// As a diagnostic with this summary.

@@ -1,23 +1,26 @@
 //! The journal in a Secret.
 //!
 //! Each append replaces the Secret, so what it holds is kept small: beyond a limit it rolls into chunks, and what the
-//! saved state covers is left out the next time something is written. Lines stay readable to people.
+//! saved state covers is left out the next time something is written. Lines stay readable to people. It is made by the
+//! first record, and belongs to the Secret with the state: whoever removes that, and nobody else, removes it too.
 
 use std::collections::BTreeMap;
 
 use ::kube::Client;
 use ashlar_diag::Diags;
-use ashlar_port::Record;
+use ashlar_port::{Intent, Record};
 use ashlar_state::Journal;
 use k8s_openapi::{ByteString, api::core::v1::Secret, apimachinery::pkg::apis::meta::v1::OwnerReference};
 
 use super::{
-    call::{Fault, persist},
+    call::Fault,
     chunks::{Chunks, Manifest, split},
     guarded::Guarded,
+    lease::Shared,
     names::{Slot, ours},
     state::owner,
 };
+use crate::recovery::Saved;
 
 const LINES: &str = "journal";
 const ROLLED: &str = "rolled";
@@ -35,23 +38,18 @@ pub(super) struct JournalSecret {
     secret: Guarded,
     journal: Journal,
     rolled: Vec<Manifest>,
-    /// The lines that are in the Secret itself.
+    /// The lines that are, or are to be, in the Secret itself.
     tail: Vec<u8>,
-    /// The number of the last record in a saved state, if it is not left out of the Secret yet.
-    saved: Option<u64>,
+    /// Does the Secret hold what may be left out?
+    behind: bool,
 }
 
 impl JournalSecret {
-    /// Claims the journal and reads it.
-    pub(super) async fn claim(
-        client: &Client,
-        slot: &Slot,
-        owner: Option<&OwnerReference>,
-        fence: u64,
-    ) -> Result<Self, Diags> {
+    /// Claims the journal, if there is one, and reads it.
+    pub(super) async fn claim(client: &Client, slot: &Slot, fence: u64) -> Result<Self, Diags> {
         let fault = |fault: Fault| fault.diags(SUMMARY);
         let template = Secret {
-            metadata: ours(&slot.journal(), owner),
+            metadata: ours(&slot.journal(), None),
             type_: Some("Opaque".to_owned()),
             ..Secret::default()
         };
@@ -67,10 +65,12 @@ impl JournalSecret {
             journal,
             rolled,
             tail,
-            saved: None,
+            behind: false,
         };
         let keep: Vec<&Manifest> = claimed.rolled.iter().collect();
-        if let Err(error) = claimed.chunks().sweep(&keep).await {
+        if claimed.secret.exists()
+            && let Err(error) = claimed.chunks().sweep(&keep).await
+        {
             tracing::warn!(%error, "remains of earlier runs could not be removed");
         }
         Ok(claimed)
@@ -81,44 +81,45 @@ impl JournalSecret {
         &self.journal
     }
 
-    /// Adds records.
+    /// Adds records. `owner` is the Secret with the state.
     pub(super) async fn append(
         &mut self,
-        still_held: impl Fn() -> Result<(), Fault>,
+        lock: &Shared,
+        owner: &OwnerReference,
         records: Vec<Record>,
     ) -> Result<(), Diags> {
-        self.leave_out_saved()?;
         let more = self.journal.lines(&records)?;
-        self.write(&still_held, &more)
-            .await
-            .map_err(|fault| fault.diags(SUMMARY))?;
+        self.write(lock, owner, &more).await?;
         self.journal.push(records);
         Ok(())
     }
 
-    /// Notes that a saved state contains the records up to this number; the Secret follows when it is written next.
-    pub(super) fn covered(&mut self, covered: u64) {
-        self.saved = Some(covered);
+    /// Notes that a saved state contains these records; the Secret follows when it is written next.
+    pub(super) fn saved(&mut self, saved: &Saved) -> Result<(), Diags> {
+        self.journal.drop_covered(&saved.state, saved.covered);
+        self.begin_anew()
     }
 
-    /// Brings the Secret up to what was noted.
-    pub(super) async fn settle(&mut self, still_held: impl Fn() -> Result<(), Fault>) -> Result<(), Diags> {
-        if self.saved.is_some() && !self.journal.is_empty() {
-            self.leave_out_saved()?;
-            self.write(&still_held, &[])
-                .await
-                .map_err(|fault| fault.diags(SUMMARY))?;
-        }
+    /// Notes that the state with this digest contains all there is to know but for these intents; the Secret follows when
+    /// it is written next. Numbers go on from `number` at least.
+    pub(super) fn rebase(&mut self, state: &str, open: &[Intent], number: u64) -> Result<(), Diags> {
+        self.journal.rebase(state, open, number);
+        self.begin_anew()
+    }
+
+    fn begin_anew(&mut self) -> Result<(), Diags> {
+        self.tail = self.journal.bytes()?;
+        self.rolled.clear();
+        let secret = self.secret.secret();
+        self.behind = lists_chunks(secret) || lines(secret) != self.tail;
         Ok(())
     }
 
-    fn leave_out_saved(&mut self) -> Result<(), Diags> {
-        if let Some(covered) = self.saved.take()
-            && !self.journal.is_empty()
-        {
-            self.journal.drop_covered(covered);
-            self.tail = self.journal.bytes()?;
-            self.rolled.clear();
+    /// Brings the Secret, if there is one, up to what was noted, and to its owner.
+    pub(super) async fn settle(&mut self, lock: &Shared, owner: &OwnerReference) -> Result<(), Diags> {
+        let owned = self.secret.secret().metadata.owner_references.as_deref();
+        if self.secret.exists() && (self.behind || owned != Some(std::slice::from_ref(owner))) {
+            self.write(lock, owner, &[]).await?;
         }
         Ok(())
     }
@@ -132,8 +133,22 @@ impl JournalSecret {
         )
     }
 
-    /// Writes the Secret with more lines. On failure nothing is changed here, so that it can be tried again.
-    async fn write(&mut self, still_held: &impl Fn() -> Result<(), Fault>, more: &[u8]) -> Result<(), Fault> {
+    /// Writes the Secret with more lines, for as long as the lock is held. On failure nothing is changed here, so that it
+    /// can be tried again.
+    async fn write(&mut self, lock: &Shared, owner: &OwnerReference, more: &[u8]) -> Result<(), Diags> {
+        let mut patience = lock.while_held();
+        loop {
+            match self.try_write(lock, owner, more).await {
+                Ok(()) => return Ok(()),
+                Err(fault) => patience
+                    .again(fault)
+                    .await
+                    .map_err(|fault| fault.diags(SUMMARY))?,
+            }
+        }
+    }
+
+    async fn try_write(&mut self, lock: &Shared, owner: &OwnerReference, more: &[u8]) -> Result<(), Fault> {
         let mut tail = [&self.tail, more].concat();
         let mut rolled = self.rolled.clone();
         if tail.len() > ROLL {
@@ -144,13 +159,21 @@ impl JournalSecret {
                     "the journal grew too large; the state must be saved first",
                 ));
             }
-            still_held()?;
+            lock.check()?;
+            if !self.secret.exists() {
+                // The chunks need their owner first.
+                let change = |secret: &mut Secret| {
+                    secret.metadata.owner_references = Some(vec![owner.clone()]);
+                };
+                self.secret.update(|| lock.check(), change).await?;
+            }
             rolled.push(self.chunks().put(&split(&tail)).await?);
             tail.clear();
         }
         let list =
             serde_json::to_vec(&rolled).map_err(|_| Fault::damaged("the manifest", "it is no JSON"))?;
         let change = |secret: &mut Secret| {
+            secret.metadata.owner_references = Some(vec![owner.clone()]);
             let data = secret.data.get_or_insert_with(BTreeMap::new);
             data.insert(LINES.to_owned(), ByteString(tail.clone()));
             if rolled.is_empty() {
@@ -160,7 +183,7 @@ impl JournalSecret {
             }
         };
         let had = lists_chunks(self.secret.secret());
-        self.secret.update(still_held, change).await?;
+        self.secret.update(|| lock.check(), change).await?;
         if had
             && rolled.is_empty()
             && let Err(error) = self.chunks().sweep(&[]).await
@@ -169,22 +192,14 @@ impl JournalSecret {
         }
         self.tail = tail;
         self.rolled = rolled;
+        self.behind = false;
         Ok(())
     }
 
     /// Removes the journal for good.
-    pub(super) async fn delete(self, client: &Client) -> Result<(), Fault> {
-        let api: ::kube::Api<Secret> = ::kube::Api::namespaced(client.clone(), self.slot.namespace());
-        let name = self.slot.journal();
-        let chunks = self.chunks();
-        match persist("delete", &self.slot.tell("Secret", &name), || async {
-            api.delete(&name, &Default::default()).await.map(drop)
-        })
-        .await
-        {
-            Err(fault) if !fault.is_not_found() => Err(fault),
-            _ => chunks.sweep(&[]).await,
-        }
+    pub(super) async fn delete(mut self) -> Result<(), Fault> {
+        self.secret.delete().await?;
+        self.chunks().sweep(&[]).await
     }
 }
 

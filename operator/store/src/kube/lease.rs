@@ -6,15 +6,16 @@
 
 use std::{
     collections::BTreeMap,
+    fmt,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ::kube::{Api, Client};
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::Diags;
 use ashlar_port::StopFlag;
 use jiff::Timestamp;
 use k8s_openapi::{
@@ -34,6 +35,8 @@ use super::{
 };
 use crate::LockInfo;
 
+/// The pause between two series of attempts.
+const AGAIN: Duration = Duration::from_secs(2);
 const SUMMARY: &str = "Error acquiring the state lock";
 const LOST: &str = "State lock lost";
 const RELEASE: &str = "Error releasing the state lock";
@@ -47,18 +50,19 @@ pub struct Holder {
     pub replica: Option<String>,
 }
 
-impl Holder {
-    /// As a diagnostic.
-    pub fn diags(&self) -> Diags {
-        let remedy = match &self.replica {
-            Some(_) => "It is taken over when that replica is gone.".to_owned(),
-            None => format!(
+impl fmt::Display for Holder {
+    /// In sentences: who it is, and what can be done.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "The state is locked by {}. ", self.info)?;
+        match &self.replica {
+            Some(_) => f.write_str("It is taken over when that replica is gone."),
+            None => write!(
+                f,
                 "It was not taken by Ashlar and never runs out: wait, or, if nobody works on this state any more, run \
                  `terraform force-unlock {}`.",
                 self.info.id
             ),
-        };
-        Diag::error(SUMMARY, format!("The state is locked by {}. {remedy}", self.info)).into()
+        }
     }
 }
 
@@ -129,18 +133,10 @@ async fn try_acquire(
     stop: StopFlag,
 ) -> Result<Asked, Fault> {
     let api: Api<Lease> = Api::namespaced(client.clone(), slot.namespace());
-    let secrets: Api<Secret> = Api::namespaced(client.clone(), slot.namespace());
     let name = slot.lease();
     let what = slot.tell("Lease", &name);
     let params = as_ashlar();
-    let state = slot.secret();
-    let recorded = persist("read", &slot.tell("Secret", &state), || {
-        secrets.get_metadata_opt(&state)
-    })
-    .await?;
-    let recorded = recorded
-        .and_then(|secret| secret.metadata.annotations?.get(FENCE)?.parse::<u64>().ok())
-        .unwrap_or(0);
+    let recorded = recorded_fence(client, slot).await?;
     let mut attempts = 0;
     loop {
         let found = persist("read", &what, || api.get_opt(&name)).await?;
@@ -179,6 +175,19 @@ async fn try_acquire(
             Err(fault) => return Err(fault),
         }
     }
+}
+
+/// The highest fencing number that state and journal remember.
+async fn recorded_fence(client: &Client, slot: &Slot) -> Result<u64, Fault> {
+    let secrets: Api<Secret> = Api::namespaced(client.clone(), slot.namespace());
+    let mut highest = 0;
+    for name in [slot.secret(), slot.journal()] {
+        let what = slot.tell("Secret", &name);
+        let found = persist("read", &what, || secrets.get_metadata_opt(&name)).await?;
+        let fence = found.and_then(|secret| secret.metadata.annotations?.get(FENCE)?.parse::<u64>().ok());
+        highest = highest.max(fence.unwrap_or(0));
+    }
+    Ok(highest)
 }
 
 /// What a Lease means to someone who would take the lock.
@@ -246,7 +255,7 @@ fn taken(found: Option<Lease>, slot: &Slot, replica: &str, info: &LockInfo, reco
     spec.lease_duration_seconds = duration_seconds();
     spec.acquire_time = Some(time.clone());
     spec.renew_time = Some(time);
-    // A Lease that was deleted counts anew, but the state remembers.
+    // A Lease that was deleted counts anew, but state and journal remember.
     spec.lease_transitions = Some(i32::try_from(before.max(recorded) + 1).unwrap_or(i32::MAX));
     lease
 }
@@ -298,11 +307,6 @@ impl Lock {
     /// The lock's ID.
     pub fn id(&self) -> &str {
         &self.shared.id
-    }
-
-    /// Is it surely held at this moment?
-    pub fn is_held(&self) -> bool {
-        self.shared.check().is_ok()
     }
 
     /// Gives the lock back. The Lease stays, as Terraform leaves it.
@@ -377,11 +381,34 @@ impl Shared {
     /// Is the lock surely held? If not, the run is told to stop.
     pub(super) fn check(&self) -> Result<(), Fault> {
         let until = *self.until.lock().unwrap_or_else(PoisonError::into_inner);
-        if self.lost.load(Ordering::SeqCst) || Instant::now() >= until {
-            self.stop.set();
-            return Err(Fault::LockLost { what: self.what() });
+        let fault = if self.lost.load(Ordering::SeqCst) {
+            Fault::LockLost { what: self.what() }
+        } else if Instant::now() >= until {
+            Fault::LockUnsure { what: self.what() }
+        } else {
+            return Ok(());
+        };
+        self.stop.set();
+        Err(fault)
+    }
+
+    /// A write that is tried again for as long as the lock is surely held.
+    pub(super) fn while_held(&self) -> Patience<'_> {
+        Patience {
+            lock: self,
+            until: None,
+            cause: None,
         }
-        Ok(())
+    }
+
+    /// A write that is tried again for so long, unless someone else has the lock: one that could not be renewed in time
+    /// is still ours while nobody took it.
+    pub(super) fn for_as_long_as(&self, time: Duration) -> Patience<'_> {
+        Patience {
+            lock: self,
+            until: Some(Instant::now() + time),
+            cause: None,
+        }
     }
 
     /// Renews the lock; fails with [`Fault::LockLost`] only where someone else has it.
@@ -453,6 +480,39 @@ impl Shared {
                 Err(fault) => return Err(fault),
             }
         }
+    }
+}
+
+/// How long a write is tried.
+pub(super) struct Patience<'a> {
+    lock: &'a Shared,
+    until: Option<Instant>,
+    /// What went wrong, before the lock was no longer sure.
+    cause: Option<Fault>,
+}
+
+impl Patience<'_> {
+    /// Waits before the next attempt, or gives the fault back if there is to be none.
+    pub(super) async fn again(&mut self, fault: Fault) -> Result<(), Fault> {
+        let unsure = matches!(fault, Fault::LockUnsure { .. });
+        if !unsure && !fault.is_passing() {
+            return Err(fault);
+        }
+        let goes_on = match (self.lock.check(), self.until) {
+            (Err(Fault::LockLost { what }), _) => return Err(Fault::LockLost { what }),
+            (held, None) => held.is_ok(),
+            (_, Some(until)) => Instant::now() < until,
+        };
+        if !goes_on {
+            let cause = self.cause.take().filter(|_| unsure);
+            return Err(cause.unwrap_or(fault));
+        }
+        if !unsure {
+            tracing::warn!(error = %fault, "trying again");
+            self.cause = Some(fault);
+        }
+        tokio::time::sleep(AGAIN).await;
+        Ok(())
     }
 }
 

@@ -23,4 +23,4 @@ pub use lease::{Asked, Holder, Lock, acquire, lock_exists};
 pub use names::Slot;
 pub use plans::PlanStore;
 pub use presence::Presence;
-pub use run::{KubeStore, peek};
+pub use run::{KubeStore, peek, pull};

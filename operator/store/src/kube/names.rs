@@ -10,12 +10,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 
 /// The fencing number of whoever wrote an object last.
 pub(super) const FENCE: &str = "ashlar.dev/fence";
-/// The number of the last journal record that the state contains.
+/// The number of the last journal record that the state contains, and the digest of that state: whoever else writes the
+/// state leaves this as it was.
 pub(super) const COVERED: &str = "ashlar.dev/journal-covered";
 /// The digest of the last plan whose apply began.
 pub(super) const BEGUN: &str = "ashlar.dev/begun-plan";
 /// The workspace of that apply.
 pub(super) const OWNER: &str = "ashlar.dev/workspace";
+/// For people: the changes whose outcome nobody knew when the workspace let the state go.
+pub(super) const UNCERTAIN: &str = "ashlar.dev/uncertain-changes";
 /// Which replica holds a lock under which ID.
 pub(super) const LOCKED_BY: &str = "ashlar.dev/lock";
 /// On chunks: what they are chunks of.
@@ -137,6 +140,14 @@ impl Slot {
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         pairs.join(",")
+    }
+
+    /// The command that writes out the state.
+    pub(super) fn pulled_by(&self) -> String {
+        format!(
+            "ashlar state pull --namespace {} --workspace {} --suffix {}",
+            self.namespace, self.workspace, self.suffix
+        )
     }
 
     /// For messages: `Secret namespace/name`.

@@ -139,13 +139,6 @@ impl PlanStore {
             .map_err(|error| fault(Fault::damaged(what, error.to_string())))
     }
 
-    /// Forgets a plan.
-    pub async fn remove(&self, digest: &str) -> Result<(), Diags> {
-        self.drop_plan(&self.name(digest), &self.chunks(digest))
-            .await
-            .map_err(|fault| fault.diags(KEEPING))
-    }
-
     /// Forgets all plans of this workspace but these.
     pub async fn retain(&self, digests: &[&str]) -> Result<(), Diags> {
         self.try_retain(digests)

@@ -72,24 +72,6 @@ impl Presence {
         &self.inner.id
     }
 
-    /// The IDs of all replicas that live, in order.
-    pub async fn live(&self) -> Result<Vec<String>, Diags> {
-        let all = self
-            .inner
-            .register
-            .all()
-            .await
-            .map_err(|fault| fault.diags("Failed to find the replicas"))?;
-        let time = Timestamp::now();
-        let mut live: Vec<String> = all
-            .into_iter()
-            .filter(|(_, end)| end.is_some_and(|end| end > time))
-            .map(|(id, _)| id)
-            .collect();
-        live.sort();
-        Ok(live)
-    }
-
     /// Takes the presence back, so that nobody waits for it to run out. Locks should have been released before.
     pub async fn leave(self) -> Result<(), Diags> {
         self.inner.task.abort();

@@ -22,8 +22,10 @@ use super::{
     call::{Fault, call, persist},
     chunks::{CHUNK, Chunks, Manifest, split},
     guarded::{Guarded, annotate, annotation},
+    lease::Shared,
     names::{COVERED, Slot},
 };
+use crate::recovery::Saved;
 
 const KEY: &str = "tfstate";
 /// No state is larger, so what unpacks to more is an attack.
@@ -35,9 +37,6 @@ struct Pointer {
     note: String,
     manifest: Manifest,
 }
-
-const NOTE: &str = "This state is larger than one Secret and is kept in chunks by Ashlar. Terraform cannot read it: export \
-                    it with `ashlar state pull` first.";
 
 /// What was found of a state.
 pub(super) struct Found {
@@ -60,7 +59,8 @@ pub(super) struct StateSecret {
 }
 
 impl StateSecret {
-    /// Claims the state and reads it.
+    /// Claims the state, if there is one, and reads it. A run that only looks leaves nothing behind: Terraform takes any
+    /// such Secret for a workspace.
     pub(super) async fn claim(
         client: &Client,
         slot: &Slot,
@@ -78,6 +78,7 @@ impl StateSecret {
         };
         let secret = Guarded::claim(client, slot.namespace(), template, fence).await?;
         let found = find(client, slot, secret.secret()).await?;
+        let exists = secret.exists();
         let api = Api::namespaced(client.clone(), slot.namespace());
         let (client, slot) = (client.clone(), slot.clone());
         let mut state = Self {
@@ -88,7 +89,9 @@ impl StateSecret {
             manifest: found.manifest,
             parts: found.parts,
         };
-        state.find_remains().await;
+        if exists {
+            state.find_remains().await;
+        }
         Ok((state, found.bytes))
     }
 
@@ -109,29 +112,41 @@ impl StateSecret {
         self.secret.secret()
     }
 
+    /// The reference to it, if there is one.
+    pub(super) fn reference(&self) -> Option<OwnerReference> {
+        self.secret.exists().then(|| owner(self.secret()))
+    }
+
+    /// The reference to it, for what is to go with it; makes the Secret if there is none.
+    pub(super) async fn ensure(&mut self, lock: &Shared) -> Result<OwnerReference, Fault> {
+        if !self.secret.exists() {
+            self.secret.update(|| lock.check(), |_| {}).await?;
+        }
+        Ok(owner(self.secret()))
+    }
+
     /// Its chunks, which go when the Secret goes.
     fn chunks(&self) -> Chunks {
         chunks(&self.client, &self.slot, Some(owner(self.secret())))
     }
 
-    /// Writes the state, with the number of the last journal record it contains.
-    pub(super) async fn write(
-        &mut self,
-        still_held: impl Fn() -> Result<(), Fault>,
-        bytes: &[u8],
-        covered: u64,
-    ) -> Result<(), Fault> {
+    /// Writes the state, which is the one with this name.
+    pub(super) async fn write(&mut self, lock: &Shared, bytes: &[u8], saved: &Saved) -> Result<(), Fault> {
         let packed = pack(bytes);
         let had_chunks = self.manifest.is_some();
         loop {
-            let owner_before = owner(self.secret());
+            let owner_before = self.ensure(lock).await?;
             let (value, manifest) = if packed.len() <= CHUNK {
                 (packed.clone(), None)
             } else {
-                still_held()?;
+                lock.check()?;
                 let manifest = self.chunks().put(&split(&packed)).await?;
                 let pointer = Pointer {
-                    note: NOTE.to_owned(),
+                    note: format!(
+                        "This state is larger than one Secret and is kept in chunks by Ashlar. Terraform cannot read it: \
+                         export it with `{}` first.",
+                        self.slot.pulled_by()
+                    ),
                     manifest,
                 };
                 let json = serde_json::to_vec(&pointer)
@@ -144,10 +159,10 @@ impl StateSecret {
                     .data
                     .get_or_insert_default()
                     .insert(KEY.to_owned(), value.clone());
-                annotate(secret, COVERED, covered);
+                annotate(secret, COVERED, format!("{} {}", saved.covered, saved.state));
                 annotate(secret, "encoding", "gzip");
             };
-            self.secret.update(&still_held, change).await?;
+            self.secret.update(|| lock.check(), change).await?;
             self.manifest = manifest;
             // Someone deleted the Secret, and it was made anew: its chunks would go with the old one.
             if self.manifest.is_none() || owner(self.secret()) == owner_before {
@@ -161,18 +176,24 @@ impl StateSecret {
         Ok(())
     }
 
-    /// Sets annotations on the state.
+    /// Sets annotations on the state, or removes them.
     pub(super) async fn note(
         &mut self,
-        still_held: impl Fn() -> Result<(), Fault>,
-        notes: &[(&str, String)],
+        lock: &Shared,
+        notes: &[(&str, Option<String>)],
     ) -> Result<(), Fault> {
         let change = |secret: &mut Secret| {
             for (key, value) in notes {
-                annotate(secret, key, value);
+                match value {
+                    Some(value) => annotate(secret, key, value),
+                    None => {
+                        let all = secret.metadata.annotations.as_mut();
+                        all.and_then(|all| all.remove(*key));
+                    }
+                }
             }
         };
-        self.secret.update(still_held, change).await
+        self.secret.update(|| lock.check(), change).await
     }
 
     /// Removes what the state is no longer in.
@@ -189,15 +210,13 @@ impl StateSecret {
     }
 
     /// Removes the state for good.
-    pub(super) async fn delete(mut self, still_held: impl Fn() -> Result<(), Fault>) -> Result<(), Fault> {
-        still_held()?;
+    pub(super) async fn delete(mut self, lock: &Shared) -> Result<(), Fault> {
+        lock.check()?;
         while let Some(name) = self.parts.pop() {
             remove(&self.api, &name).await?;
         }
-        let name = self.secret().metadata.name.clone().unwrap_or_default();
-        let chunks = self.chunks();
-        remove(&self.api, &name).await?;
-        chunks.sweep(&[]).await
+        self.secret.delete().await?;
+        self.chunks().sweep(&[]).await
     }
 }
 
@@ -277,11 +296,13 @@ pub(super) async fn find(client: &Client, slot: &Slot, secret: &Secret) -> Resul
     })
 }
 
-/// The number of the last journal record that the state contains.
-pub(super) fn covered_of(secret: &Secret) -> u64 {
-    annotation(secret, COVERED)
-        .and_then(|text| text.parse().ok())
-        .unwrap_or(0)
+/// What was noted when Ashlar wrote the state last: perhaps of one that someone else has replaced since.
+pub(super) fn saved(secret: &Secret) -> Option<Saved> {
+    let (covered, state) = annotation(secret, COVERED)?.split_once(' ')?;
+    Some(Saved {
+        state: state.to_owned(),
+        covered: covered.parse().ok()?,
+    })
 }
 
 /// The names of Terraform's further parts, in order; `cached` ones may be a moment old.
