@@ -26,6 +26,9 @@ pub(crate) enum Command {
     Destroy(ApplyArgs),
     /// Show the state.
     Show(ShowArgs),
+    /// Read the state of a folder or of a cluster, as Terraform's own `state` does.
+    #[command(subcommand)]
+    State(StateCommand),
     /// Check the configuration without planning.
     Validate(ValidateArgs),
     /// Print the graph, or a stage of its making.
@@ -116,6 +119,34 @@ pub(crate) struct ShowArgs {
     pub(crate) place: Place,
 }
 
+/// `ashlar state`
+#[derive(Subcommand)]
+pub(crate) enum StateCommand {
+    /// Write the state file (format version 4) to standard output. It holds sensitive values in clear.
+    ///
+    /// What a run that broke off left in its journal is part of it. A state that is kept in several parts comes out whole.
+    Pull(StatePlace),
+    /// List the addresses of all objects.
+    List(StatePlace),
+}
+
+/// Which state.
+#[derive(Args)]
+pub(crate) struct StatePlace {
+    /// Folder with the state.
+    #[arg(long, default_value = ".", conflicts_with = "namespace")]
+    pub(crate) dir: PathBuf,
+    /// Namespace with the state, in the cluster that KUBECONFIG names.
+    #[arg(long, requires = "suffix")]
+    pub(crate) namespace: Option<String>,
+    /// Terraform's workspace: `spec.terraformWorkspace`.
+    #[arg(long, default_value = "default", requires = "namespace")]
+    pub(crate) workspace: String,
+    /// The last part of the Secret's name, `tfstate-WORKSPACE-SUFFIX`; see `status.state.secret`.
+    #[arg(long, requires = "namespace")]
+    pub(crate) suffix: Option<String>,
+}
+
 /// `ashlar validate`
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
@@ -132,4 +163,29 @@ pub(crate) struct GraphArgs {
     /// Stop after this pass.
     #[arg(long, value_name = "PASS")]
     pub(crate) after: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn a_state_is_named_by_a_folder_or_by_all_of_its_name() {
+        Cli::command().debug_assert();
+        let check = |arguments: &str, want: bool| {
+            let words = format!("ashlar state {arguments}");
+            let parsed = Cli::try_parse_from(words.split_whitespace());
+            assert_eq!(parsed.is_ok(), want, "{arguments}");
+        };
+        check("pull", true);
+        check("list --dir x", true);
+        check("pull --namespace n --suffix s", true);
+        check("pull --namespace n --workspace w --suffix s", true);
+        check("pull --namespace n", false);
+        check("pull --suffix s", false);
+        check("pull --workspace w", false);
+        check("pull --dir x --namespace n --suffix s", false);
+    }
 }

@@ -8,6 +8,7 @@ mod local;
 mod log;
 mod operator;
 mod printer;
+mod state;
 
 use std::process::ExitCode;
 
@@ -56,6 +57,7 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Apply(args) => local::apply::run(&args, printer).await,
         Command::Destroy(args) => local::apply::destroy(&args, printer).await,
         Command::Show(args) => local::show::run(&args, printer).await,
+        Command::State(command) => state::run(&command, printer).await,
         Command::Validate(args) => local::validate::run(&args, printer),
         Command::Graph(args) => local::graph::run(&args, printer).await,
         Command::Run(args) => operator::run(*args).await,
