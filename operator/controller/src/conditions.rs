@@ -324,9 +324,7 @@ fn approval(
         }
         Decision::Stop(Stage::Plan)
         | Decision::Rest(Rest::Gone | Rest::Suspended { .. } | Rest::Draining)
-        | Decision::Wait(
-            Wait::Inputs(_) | Wait::Obstacle(_) | Wait::Failure { .. } | Wait::Lock(_) | Wait::Uncertain(_),
-        )
+        | Decision::Wait(Wait::Inputs(_) | Wait::Obstacle(_) | Wait::Failure { .. } | Wait::Lock(_))
         | Decision::AddFinalizer
         | Decision::Settle(_)
         | Decision::Release { .. } => status.approval.clone(),
