@@ -8,7 +8,7 @@ use std::{
 };
 
 use ashlar_addr::{Provider as ProviderAddr, ProviderConfig};
-use ashlar_config::Module;
+use ashlar_config::{Module, ProviderBlock};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::decode_block;
 use ashlar_port::{Activity, Event, Outside, Progress, Provider, Providers};
@@ -117,8 +117,39 @@ impl<'a> Engine<'a> {
         let provider = self.providers.start(&config.provider).await?;
         lock(&self.started).push(provider.clone());
         let schema = provider.schema().await?;
-        let empty = Body::default();
         let block = self.module.provider_block(config);
+        let told = self
+            .hand_over(&*provider, &schema, config, block, unknown_allowed)
+            .await;
+        match told {
+            Ok(diags) => {
+                lock(&self.configured).insert(config.clone(), provider);
+                Ok(diags)
+            }
+            Err(mut diags) => {
+                if block.is_none() {
+                    let detail = format!(
+                        "The configuration has no provider block for {}, and the provider cannot be used without one. Add a \
+                         provider block, with the arguments that the provider asks for.",
+                        config.provider.for_display()
+                    );
+                    diags.push(Diag::error("Invalid provider configuration", detail));
+                }
+                Err(diags)
+            }
+        }
+    }
+
+    /// Evaluates a provider's configuration and gives it to the provider.
+    async fn hand_over(
+        &self,
+        provider: &dyn Provider,
+        schema: &ProviderSchema,
+        config: &ProviderConfig,
+        block: Option<&ProviderBlock>,
+        unknown_allowed: bool,
+    ) -> Result<Diags, Diags> {
+        let empty = Body::default();
         let body = block.map_or(&empty, |block| &block.body);
         let scope = self.values.scope();
         let (value, mut diags) = decode_block(body, &schema.provider.block, &scope);
@@ -140,11 +171,7 @@ impl<'a> Engine<'a> {
         if !diags.has_errors() {
             diags.extend(place_all(provider.configure(&value).await, body, config));
         }
-        if diags.has_errors() {
-            return Err(diags);
-        }
-        lock(&self.configured).insert(config.clone(), provider);
-        Ok(diags)
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
     }
 
     /// Ends all providers.

@@ -65,11 +65,9 @@ async fn plan_one(
         let before = ashlar_state::decode_object(object, schema)?;
         return Ok((forget_data(address, provider_config, before), Diags::new()));
     }
-    if let (Some(config), None) = (config, deposed)
-        && config.lifecycle.prevent_destroy
-    {
-        return Err(prevented(&address, config));
-    }
+    // The change is planned and shown all the same.
+    let prevents = config.filter(|config| deposed.is_none() && config.lifecycle.prevent_destroy);
+    let faults = prevents.map(|config| prevented(&address, config));
     let provider = engine.provider(&provider_config)?;
     let (live, mut diags) = read_stored(&*provider, &address, schema, object, None).await?;
     let removal = Removal {
@@ -81,6 +79,7 @@ async fn plan_one(
         reason: None,
     };
     let change = removal.plan_delete(&*provider, &live, &mut diags).await?;
+    diags.extend(faults.into_iter().flatten());
     Ok((change, diags))
 }
 

@@ -343,12 +343,12 @@ impl PlanWalk<'_> {
         }
         if let Some(mut change) = done.change {
             change.previous_address = self.moved.get(&address).cloned();
+            found.add(&address.resource.config(), change);
             if let (Some((config, _)), None) = (wanted, deposed)
                 && config.lifecycle.prevent_destroy
             {
                 return Err(prevented(&address, config));
             }
-            found.add(&address.resource.config(), change);
         }
         Ok(done.diags)
     }
@@ -405,8 +405,9 @@ impl Found {
             after: refreshed.map_or_else(|| Value::null(previous.value.ty()), |live| live.value.clone()),
             replace_paths: Vec::new(),
             private: Arc::default(),
-            before_identity: previous.identity.clone(),
-            after_identity: refreshed.and_then(|live| live.identity.clone()),
+            // Drift is about what objects are, never about which they are.
+            before_identity: None,
+            after_identity: None,
             depose_as: None,
             dependencies: Arc::default(),
             create_before_destroy: previous.create_before_destroy,

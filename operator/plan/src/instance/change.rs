@@ -76,7 +76,7 @@ impl Instance<'_> {
                 &proposed,
                 &config_plain,
                 usable.map_or(&[][..], |prior| &prior.private),
-                usable,
+                usable.and_then(|prior| prior.identity.as_ref()),
             )
             .await;
         let mut planned = self.judge(answer, &mut diags)?;
@@ -99,13 +99,20 @@ impl Instance<'_> {
             mark_sensitive(&self.schema.block, state.mark_paths(&kept))
         };
         let (mut action, mut reason) = self.choose(&prior_plain, &state, !replace_paths.is_empty(), settled);
-        let first_identity = planned.identity.clone();
         if action.is_replace() {
             // The new object starts from nothing: plan it so, with what the first answer handed on.
             let (config_plain, config_marks) = original.clone().unmark_deep_with_paths();
             let proposed = proposed_new(&self.schema.block, &null, &config_plain);
+            let identity = planned.identity.as_ref();
             let answer = self
-                .ask(provider, &null, &proposed, &config_plain, &planned.private, None)
+                .ask(
+                    provider,
+                    &null,
+                    &proposed,
+                    &config_plain,
+                    &planned.private,
+                    identity,
+                )
                 .await;
             let mut remarks = Diags::new();
             planned = self.judge(answer, &mut remarks)?;
@@ -142,7 +149,7 @@ impl Instance<'_> {
             replace_paths,
             private: planned.private.into(),
             before_identity: prior.and_then(|prior| prior.identity.clone()),
-            after_identity: planned.identity.or(first_identity),
+            after_identity: planned.identity,
             depose_as: None,
             dependencies: self.dependencies.clone(),
             create_before_destroy: self.create_before_destroy,
@@ -174,7 +181,7 @@ impl Instance<'_> {
         proposed: &Value,
         config: &Value,
         private: &[u8],
-        object: Option<&Live>,
+        identity: Option<&Value>,
     ) -> Answer<Planned> {
         let _permit = self.engine.permit().await;
         provider
@@ -184,7 +191,7 @@ impl Instance<'_> {
                 proposed,
                 config,
                 private,
-                identity: object.and_then(|object| object.identity.as_ref()),
+                identity,
                 deferral_allowed: false,
             })
             .await

@@ -25,12 +25,7 @@ pub async fn read_stored(
 ) -> Result<(Live, Diags), Diags> {
     let kind = &*address.resource.resource.kind;
     if object.schema_version > schema.version {
-        let detail = format!(
-            "{address} was stored with schema version {}, but this provider knows versions up to {} only. Use the newer \
-             release of the provider that wrote it.",
-            object.schema_version, schema.version
-        );
-        return Err(Diag::error("Resource instance managed by newer provider version", detail).into());
+        return Err(too_new(address, "schema", object.schema_version, schema.version));
     }
     let json: Cow<'_, [u8]> = if object.schema_version == schema.version {
         strip_removed(&object.attributes, &schema.block.ty())
@@ -80,6 +75,14 @@ pub async fn read_stored(
     Ok((live, diags))
 }
 
+fn too_new(address: &ResourceInstance, what: &str, stored: i64, present: i64) -> Diags {
+    let detail = format!(
+        "{address} was stored with {what} version {stored}, but this provider knows versions up to {present} only. Use the \
+         newer release of the provider that wrote it."
+    );
+    Diag::error("Resource instance managed by newer provider version", detail).into()
+}
+
 async fn read_identity(
     provider: &dyn Provider,
     address: &ResourceInstance,
@@ -88,11 +91,18 @@ async fn read_identity(
     body: Option<&Body>,
     diags: &mut Diags,
 ) -> Result<Option<Value>, Diags> {
-    let (Some(stored), Some(_)) = (&object.identity, &schema.identity) else {
+    let (Some(stored), Some(present)) = (&object.identity, &schema.identity) else {
         return Ok(None);
     };
     if stored.json.is_empty() {
         return Ok(None);
+    }
+    // Unlike with the state, providers take being asked at equal versions for a fault.
+    if stored.version == present.version {
+        return ashlar_state::decode_identity(object, present);
+    }
+    if stored.version > present.version {
+        return Err(too_new(address, "identity", stored.version, present.version));
     }
     let kind = &*address.resource.resource.kind;
     let answer = provider

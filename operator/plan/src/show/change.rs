@@ -53,7 +53,9 @@ pub(super) fn resource_change(change: &Change, schemas: &Schemas) -> Json {
         ("after_identity", &change.after_identity),
     ];
     for (name, identity) in identities {
-        if let Some(identity) = identity.as_ref().and_then(tree::known) {
+        // One that is not known yet, or that there is none of, is left out.
+        let identity = identity.as_ref().and_then(tree::known);
+        if let Some(identity) = identity.filter(|identity| !identity.is_null()) {
             inner.insert(name.to_owned(), identity);
         }
     }
