@@ -92,6 +92,59 @@ fn a_killed_operators_run_is_taken_over_and_nothing_is_made_twice() -> Result<()
 }
 
 #[test]
+fn a_workspace_that_goes_after_a_crash_leaves_all_that_is_known() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "left")?;
+    let world = &namespace.world;
+    let operator = Operator::start(&namespace, &[])?;
+    let spec = |slow: &str| {
+        json!({
+            "approval": {"policy": "Auto"},
+            "deletionPolicy": "Retain",
+            "env": [
+                {"name": "KILN_DIR", "value": world.path()},
+                {"name": "KILN_SLOW", "value": format!("{slow}:create kiln_pot slow")},
+            ],
+        })
+    };
+    namespace.apply(&kiln::workspace(&namespace, MODULE, spec("30000")))?;
+    wait_begun(&namespace)?;
+    operator.kill()?;
+    // Whatever belongs to the workspace goes before it.
+    let delete = [
+        "delete",
+        "workspaces.ashlar.dev",
+        kiln::NAME,
+        "--cascade=foreground",
+        "--wait=false",
+    ];
+    namespace.kubectl(&delete)?;
+    let _second = Operator::start(&namespace, &[])?;
+    namespace.wait_gone(kiln::NAME)?;
+
+    // A person sees on the state what is not known.
+    let note = "jsonpath={.metadata.annotations.ashlar\\.dev/uncertain-changes}";
+    let note = namespace.kubectl(&["get", "secret", "tfstate-default-pots", "-o", note])?;
+    assert_eq!(note, "kiln_pot.slow (create)");
+    let state = "go-template={{.data.tfstate | base64decode}}";
+    assert!(
+        !namespace
+            .kubectl(&["get", "secret", "tfstate-default-pots", "-o", state])?
+            .is_empty()
+    );
+    // So does whoever takes the state over.
+    namespace.apply(&kiln::workspace(&namespace, MODULE, spec("0")))?;
+    let workspace = namespace.wait(kiln::NAME, "the uncertain change is told again", |workspace| {
+        (reason(workspace, "Ready").as_deref() == Some("UncertainChanges")).then(|| workspace.clone())
+    })?;
+    let uncertain = json!([{"address": "kiln_pot.slow", "action": "create"}]);
+    assert_eq!(workspace["status"]["run"]["uncertain"], uncertain);
+    assert_eq!(workspace["status"]["state"]["resourceCount"], 1);
+    assert_eq!(world.pots()?, ["pot-base-1"]);
+    Ok(())
+}
+
+#[test]
 fn an_operator_that_is_asked_to_end_finishes_what_runs() -> Result<()> {
     let bench = Bench::open()?;
     let namespace = Namespace::new(&bench, "term")?;
