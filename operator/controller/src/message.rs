@@ -90,7 +90,8 @@ pub(crate) fn is_invalid(diags: &Diags) -> bool {
     diags
         .iter()
         .filter(|diag| diag.is_error())
-        .all(|diag| diag.subject.is_some() && diag.address.is_none())
+        // A circle is a fault of the language that has no one place.
+        .all(|diag| diag.address.is_none() && (diag.subject.is_some() || diag.summary.starts_with("Cycle: ")))
 }
 
 /// One diagnostic in a line or two. The source line is left out: it may hold what nobody should read in a status.
