@@ -23,9 +23,7 @@ use crate::run::Run;
 impl Run<'_> {
     /// Runs the step that destroys the object of a change.
     pub(crate) async fn delete(&self, at: usize) -> Result<Diags, Diags> {
-        let Some(change) = self.plan.changes.get(at) else {
-            return Ok(Diags::new());
-        };
+        let change = self.change(at)?;
         let deposed = match change.action {
             Action::CreateThenDelete => change.depose_as,
             _ => change.deposed,

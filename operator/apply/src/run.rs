@@ -14,7 +14,7 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
-    Action, Check, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
+    Action, Change, Check, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
     instance::Instance,
     lock,
     node::{Sight, build},
@@ -132,6 +132,12 @@ fn told(result: Result<Diags, Diags>) -> Diags {
         diags.push(Diag::error("Step failed without an error", detail));
     }
     diags
+}
+
+/// The fault of a step that names what the plan does not hold.
+fn damaged() -> Diags {
+    let detail = "A step of the stored plan names a change or a step that the plan does not hold. Plan anew.";
+    Diag::error("Stored plan cannot be read", detail).into()
 }
 
 /// The fault of steps that never became ready.
@@ -297,9 +303,7 @@ impl<'a> Run<'a> {
     }
 
     async fn step(&self, id: StepId) -> Result<Diags, Diags> {
-        let Some(step) = self.plan.steps.get(id.0 as usize) else {
-            return Ok(Diags::new());
-        };
+        let step = self.plan.steps.get(id.0 as usize).ok_or_else(damaged)?;
         match &step.op {
             Op::Configure(provider) => self.engine.configure(provider, false).await,
             Op::Local(name) => self.local(name),
@@ -311,6 +315,11 @@ impl<'a> Run<'a> {
             Op::Join(_) => Ok(Diags::new()),
             Op::Output(name) => self.output(name),
         }
+    }
+
+    /// A change of the plan.
+    pub(crate) fn change(&self, at: usize) -> Result<&'a Change, Diags> {
+        self.plan.changes.get(at).ok_or_else(damaged)
     }
 
     fn local(&self, name: &Arc<str>) -> Result<Diags, Diags> {

@@ -105,11 +105,9 @@ impl Run<'_> {
 
     /// Reads a data source whose reading was put off.
     pub(crate) async fn read(&self, at: usize) -> Result<Diags, Diags> {
-        let Some(change) = self.plan.changes.get(at) else {
-            return Ok(Diags::new());
-        };
+        let change = self.change(at)?;
         let (instance, _) = self.instance(&change.address)?;
-        let outcome = instance.read_data(false, true).await?;
+        let outcome = instance.read_data(false).await?;
         let Some(live) = outcome.read else {
             let detail = format!(
                 "{} was to be read now, but its configuration is still not known.",
@@ -129,10 +127,9 @@ impl Run<'_> {
 
     /// Removes a data source from the state.
     pub(crate) fn drop_data(&self, at: usize) -> Result<Diags, Diags> {
-        if let Some(change) = self.plan.changes.get(at) {
-            self.keeper
-                .change(|state| state.set(&change.address, change.deposed, &change.provider, None));
-        }
+        let change = self.change(at)?;
+        self.keeper
+            .change(|state| state.set(&change.address, change.deposed, &change.provider, None));
         Ok(Diags::new())
     }
 }

@@ -32,9 +32,7 @@ use crate::{
 impl Run<'_> {
     /// Runs the step that makes or changes the object of a change.
     pub(crate) async fn write(&self, at: usize) -> Result<Diags, Diags> {
-        let Some(change) = self.plan.changes.get(at) else {
-            return Ok(Diags::new());
-        };
+        let change = self.change(at)?;
         let (instance, _) = self.instance(&change.address)?;
         let provider = self.engine.provider(&change.provider)?;
         let old = self.keeper.read(|state| state.current(&change.address).cloned());

@@ -199,7 +199,7 @@ impl PlanWalk<'_> {
         instance: &Instance<'_>,
     ) -> Result<(Value, Diags), Diags> {
         let pending = self.has_pending_changes(resource, instance.config);
-        let outcome = instance.read_data(pending, false).await?;
+        let outcome = instance.read_data(pending).await?;
         let object = outcome
             .read
             .as_ref()

@@ -117,6 +117,21 @@ fn steps_that_never_become_ready_are_an_error() {
 }
 
 #[test]
+fn a_step_about_no_change_is_an_error() {
+    let step = |op| Step {
+        op,
+        after: Vec::new(),
+    };
+    for op in [Op::Write(0), Op::Read(0), Op::Delete(0), Op::Drop(0)] {
+        assert_eq!(summaries("", vec![step(op)]), ["Stored plan cannot be read"]);
+    }
+    assert_eq!(
+        summaries("", vec![local("a", &[7])]),
+        ["Stored plan cannot be read"]
+    );
+}
+
+#[test]
 fn what_hangs_on_a_failed_step_is_skipped_without_more_words() {
     let text = "locals {\n  a = tonumber(\"x\")\n  b = 2\n}\n";
     let got = summaries(text, vec![local("a", &[]), local("b", &[0])]);

@@ -37,8 +37,8 @@ pub struct DataOutcome {
 
 impl Instance<'_> {
     /// Reads the data source now, unless its configuration is not known or `pending` says something it depends on will
-    /// change; with `must_read` (at apply) it is read in any case.
-    pub async fn read_data(&self, pending: bool, must_read: bool) -> Result<DataOutcome, Diags> {
+    /// change.
+    pub async fn read_data(&self, pending: bool) -> Result<DataOutcome, Diags> {
         let provider = self.engine.provider(&self.provider)?;
         let (preconditions, mut diags) = conditions::check_preconditions(self);
         if diags.has_errors() {
@@ -65,7 +65,7 @@ impl Instance<'_> {
             return Err(diags);
         }
         let known = plain.is_wholly_known();
-        if (!known || pending) && !must_read {
+        if !known || pending {
             let reason = if known {
                 Reason::ReadBecauseDependencyPending
             } else {
