@@ -141,6 +141,7 @@ impl Run<'_> {
                 identity: actual.after_identity.as_ref(),
             };
             let answer = self.ask(provider, change, activity, request).await?;
+            let heard = !answer.diags.iter().any(|remark| remark.is_call_fault);
             diags.extend(place_all(answer.diags, &instance.config.body, &change.address));
             self.keep(
                 instance,
@@ -149,6 +150,7 @@ impl Run<'_> {
                 prior.as_ref(),
                 &actual,
                 answer.value,
+                heard,
                 &mut diags,
             )
             .await?
@@ -255,7 +257,8 @@ impl Run<'_> {
             .await)
     }
 
-    /// Judges what the provider answered and keeps what exists, complete or not.
+    /// Judges what the provider answered and keeps what exists, complete or not. Where it was not `heard` to the end,
+    /// nobody knows what it did: then the intent stays open.
     #[expect(clippy::too_many_arguments, reason = "all of it belongs to one judgement")]
     async fn keep(
         &self,
@@ -265,6 +268,7 @@ impl Run<'_> {
         prior: Option<&Live>,
         actual: &Change,
         applied: Applied,
+        heard: bool,
         diags: &mut Diags,
     ) -> Result<Live, Diags> {
         let about = |summary: &'static str, what: String| {
@@ -298,9 +302,11 @@ impl Run<'_> {
         let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());
         if value.is_null() {
             // Nothing new exists as far as is known: what was there stays.
-            self.keeper
-                .outcome(&change.address, None, &change.provider, old, journalled)
-                .await?;
+            if heard {
+                self.keeper
+                    .outcome(&change.address, None, &change.provider, old, journalled)
+                    .await?;
+            }
             return Err(std::mem::take(diags));
         }
         let status = match (failed, change.action) {

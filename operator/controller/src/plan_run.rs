@@ -357,6 +357,10 @@ async fn settle_read(held: &mut Held) -> Result<(), Diags> {
     let recovered = &mut held.recovered;
     let mut records = Vec::new();
     for intent in &recovered.uncertain {
+        // What is there may be the object that was to be replaced: it tells nothing about the new one.
+        if intent.action == "create" {
+            continue;
+        }
         let Some(resource) = recovered.state.resources.get(&intent.address.resource) else {
             continue;
         };
