@@ -36,6 +36,8 @@ pub(crate) struct Context {
     pub(crate) work: PathBuf,
     pub(crate) registry: Arc<Registry>,
     pub(crate) index: Arc<Index>,
+    /// Looks at states at once: each may unpack to much.
+    pub(crate) looks: Semaphore,
     /// One permit per plan that may be made at once.
     pub(crate) plan_permits: Arc<Semaphore>,
     /// One permit per apply that may run at once: long applies never keep plans waiting.

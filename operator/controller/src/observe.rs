@@ -121,7 +121,10 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         }
         (Some(_), false) => Ok(String::new()),
         (Some(place), true) => {
-            match peek(&context.client, &place.slot).await {
+            let turn = context.looks.acquire().await;
+            let peeked = peek(&context.client, &place.slot).await;
+            drop(turn);
+            match peeked {
                 Ok(recovered) => {
                     obstacle = other_owner(context, place, &recovered)
                         .await

@@ -45,6 +45,8 @@ use crate::{
 
 /// Passes at once: they are short, but each waits for the API server a few times.
 const PASSES: u16 = 32;
+/// Looks at states at once.
+const LOOKS: usize = 8;
 /// How long the API server may be silent in a call.
 const CALL_LIMIT: Duration = Duration::from_secs(60);
 
@@ -87,6 +89,7 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
         presence,
         registry: Arc::new(Registry::default()),
         index: Arc::new(Index::default()),
+        looks: Semaphore::new(LOOKS),
         plan_permits: Arc::new(Semaphore::new(args.concurrency_plan.into())),
         apply_permits: Arc::new(Semaphore::new(args.concurrency_apply.into())),
         locks: Default::default(),

@@ -29,7 +29,7 @@ use crate::recovery::Saved;
 
 const KEY: &str = "tfstate";
 /// No state is larger, so what unpacks to more is an attack.
-const MAX_STATE: u64 = 512 * 1024 * 1024;
+const MAX_STATE: u64 = 256 * 1024 * 1024;
 
 /// Stands in place of the state when it is in chunks.
 #[derive(Serialize, Deserialize)]
