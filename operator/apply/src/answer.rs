@@ -60,7 +60,7 @@ pub(crate) fn judge(
 }
 
 /// The value with nulls where it is not known.
-fn known_part(value: Value) -> Value {
+pub(crate) fn known_part(value: Value) -> Value {
     let ty = value.ty();
     value
         .transform(&mut |_, part: Value| {

@@ -26,9 +26,10 @@ pub fn check_results(checks: &BTreeMap<String, Check>) -> Option<Json> {
         let worst = objects
             .iter()
             .map(|(_, check)| check.status)
-            .max_by_key(|status| rank(*status));
+            .reduce(CheckStatus::worse);
         let list: Vec<Json> = objects
             .iter()
+            .filter(|(_, check)| !check.vacant)
             .map(|(address, check)| object(address, check))
             .collect();
         json!({
@@ -47,13 +48,4 @@ fn object(address: &str, check: &Check) -> Json {
         out["failure_messages"] = check.problems.clone().into();
     }
     out
-}
-
-fn rank(status: CheckStatus) -> u8 {
-    match status {
-        CheckStatus::Pass => 0,
-        CheckStatus::Unknown => 1,
-        CheckStatus::Fail => 2,
-        CheckStatus::Error => 3,
-    }
 }

@@ -18,14 +18,14 @@ use ashlar_plan::{
     instance::Instance,
     lock,
     node::{Sight, build},
-    outputs::evaluate_output,
+    outputs::{check_output, evaluate_output},
 };
 use ashlar_port::{Outside, Progress, Providers, RunStore, StopFlag};
 use ashlar_state::{OutputState, State};
 use ashlar_value::Value;
 use futures::{FutureExt, StreamExt, future::BoxFuture, select_biased, stream::FuturesUnordered};
 
-use crate::{checks::check_results, keeper::Keeper};
+use crate::{answer::known_part, checks::check_results, keeper::Keeper};
 
 /// How often the driver looks whether it was asked to stop, in milliseconds.
 const LOOK_AROUND: u64 = 500;
@@ -147,6 +147,18 @@ fn stuck() -> Diag {
     Diag::error("Plan not carried out to its end", detail)
 }
 
+/// What is known of conditions before anything is done. A refresh-only run evaluates none, so what was found while
+/// planning stands; else each counts only when its object is visited.
+fn checks_before(plan: &Plan) -> BTreeMap<String, Check> {
+    let mut checks = plan.checks.clone();
+    if plan.options.mode != Mode::RefreshOnly {
+        for check in checks.values_mut().filter(|check| !check.vacant) {
+            *check = Check::unknown(false);
+        }
+    }
+    checks
+}
+
 impl<'a> Run<'a> {
     fn new(inputs: &Inputs<'a>, schemas: &'a Schemas) -> Self {
         let plan = inputs.plan;
@@ -164,7 +176,7 @@ impl<'a> Run<'a> {
             inputs.providers,
             inputs.outside,
             inputs.progress,
-            plan.options.parallelism,
+            &plan.options,
         );
         let graph = build(
             &Sight {
@@ -180,18 +192,18 @@ impl<'a> Run<'a> {
                 Action::Delete => {
                     state.outputs.remove(name);
                 }
-                // A refresh-only run has no steps that evaluate outputs.
-                Action::Create | Action::Update
-                    if plan.options.mode == Mode::RefreshOnly && output.after.is_wholly_known() =>
-                {
-                    let value = output.after.clone();
-                    state.outputs.insert(
-                        name.clone(),
-                        OutputState {
-                            value,
-                            sensitive: output.sensitive.1,
-                        },
-                    );
+                // A refresh-only run has no steps that evaluate outputs. What is not known (it refers to an object that is
+                // not there) is kept as null.
+                Action::Create | Action::Update if plan.options.mode == Mode::RefreshOnly => {
+                    if output.after.is_null() {
+                        state.outputs.remove(name);
+                        continue;
+                    }
+                    let kept = OutputState {
+                        value: known_part(output.after.clone()),
+                        sensitive: output.sensitive.1,
+                    };
+                    state.outputs.insert(name.clone(), kept);
                 }
                 _ => {}
             }
@@ -227,7 +239,7 @@ impl<'a> Run<'a> {
             ),
             order: Order::of(&graph, inputs.module),
             counts: Mutex::default(),
-            checks: Mutex::new(plan.checks.clone()),
+            checks: Mutex::new(checks_before(plan)),
             instances: Mutex::default(),
             changes,
             expansions,
@@ -335,10 +347,16 @@ impl<'a> Run<'a> {
     }
 
     fn output(&self, name: &Arc<str>) -> Result<Diags, Diags> {
-        let evaluated = evaluate_output(&self.engine, name, true)?;
-        if let Some(check) = evaluated.check {
+        let mut diags = Diags::new();
+        if let Some((check, remarks)) = check_output(&self.engine, name) {
             lock(&self.checks).insert(format!("output.{name}"), check);
+            diags.extend(remarks);
+            if diags.has_errors() {
+                return Err(diags);
+            }
         }
+        let evaluated = evaluate_output(&self.engine, name)?;
+        diags.extend(evaluated.diags);
         let kept = OutputState {
             value: evaluated.value,
             sensitive: evaluated.sensitive,
@@ -352,7 +370,7 @@ impl<'a> Run<'a> {
             self.keeper
                 .change(|state| drop(state.outputs.insert(name.clone(), kept)));
         }
-        Ok(evaluated.diags)
+        Ok(diags)
     }
 
     /// The configured instance at an address, with everything its provider calls need.

@@ -11,7 +11,7 @@ use ashlar_plan::{
         conditions::{check_postconditions, check_preconditions},
         stored::to_object,
     },
-    lock,
+    lock, stored_value,
 };
 use ashlar_value::Value;
 
@@ -27,13 +27,9 @@ impl Run<'_> {
         let mut diags = Diags::new();
         let mut values = lock(&self.instances).remove(resource).unwrap_or_default();
         if self.plan.options.mode == Mode::Destroy {
-            self.add_stored(resource, &mut values)?;
-            let expansion = self.expansion(resource, config);
-            if let Ok(expansion) = expansion {
-                self.engine
-                    .values
-                    .set_resource(&resource.resource, combine(&expansion, values));
-            }
+            // Only providers refer to it: they are configured as the objects were before any of them went.
+            let value = stored_value(&self.engine, &self.plan.prior_state, &resource.resource, config)?;
+            self.engine.values.set_resource(&resource.resource, value);
             return Ok(diags);
         }
         let expansion = self.expansion(resource, config)?;
@@ -63,7 +59,7 @@ impl Run<'_> {
     /// Decides the conditions of an instance that does not change: those that planning could not decide yet, and all others
     /// again, since what they look at may have changed.
     fn check_unchanged(&self, config: &ResourceConfig, change: &Change) -> Result<Diags, Diags> {
-        if config.lifecycle.preconditions.is_empty() && config.lifecycle.postconditions.is_empty() {
+        if !config.has_conditions() {
             return Ok(Diags::new());
         }
         let (instance, _) = self.instance(&change.address)?;
@@ -108,19 +104,25 @@ impl Run<'_> {
         let change = self.change(at)?;
         let (instance, _) = self.instance(&change.address)?;
         let outcome = instance.read_data(false).await?;
+        if let Some(check) = outcome.check {
+            lock(&self.checks).insert(change.address.to_string(), check);
+        }
         let Some(live) = outcome.read else {
+            if outcome.diags.has_errors() {
+                return Err(outcome.diags);
+            }
             let detail = format!(
                 "{} was to be read now, but its configuration is still not known.",
                 change.address
             );
             return Err(Diag::error("Configuration contains unknown value", detail).into());
         };
-        if let Some(check) = outcome.check {
-            lock(&self.checks).insert(change.address.to_string(), check);
-        }
         let object = to_object(&live, instance.schema)?;
         self.keeper
             .change(|state| state.set(&change.address, None, &change.provider, Some(object)));
+        if outcome.diags.has_errors() {
+            return Err(outcome.diags);
+        }
         self.set_value(&change.address, outcome.value);
         Ok(outcome.diags)
     }

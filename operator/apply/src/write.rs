@@ -160,8 +160,7 @@ impl Run<'_> {
         counts.updated += usize::from(!creates);
         drop(counts);
         self.set_value(&change.address, live.value.clone());
-        let lifecycle = &instance.config.lifecycle;
-        if !lifecycle.preconditions.is_empty() || !lifecycle.postconditions.is_empty() {
+        if instance.config.has_conditions() {
             let (found, remarks) = check_postconditions(instance, &live.value);
             lock(&self.checks).insert(change.address.to_string(), preconditions.and(found));
             diags.extend(remarks);

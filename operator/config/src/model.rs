@@ -212,6 +212,11 @@ impl Output {
 }
 
 impl ResourceConfig {
+    /// Has it preconditions or postconditions?
+    pub fn has_conditions(&self) -> bool {
+        !self.lifecycle.preconditions.is_empty() || !self.lifecycle.postconditions.is_empty()
+    }
+
     /// All expressions outside its body.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         let lifecycle = &self.lifecycle;

@@ -9,7 +9,7 @@ use std::{
 
 use ashlar_addr::{Provider as ProviderAddr, ProviderConfig};
 use ashlar_config::{Module, ProviderBlock};
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::decode_block;
 use ashlar_port::{Activity, Event, Outside, Progress, Provider, Providers};
 use ashlar_syntax::Body;
@@ -19,7 +19,11 @@ use ashlar_value::{
 };
 use async_lock::{Semaphore, SemaphoreGuard};
 
-use crate::{provider_diags::place_all, values::Values};
+use crate::{
+    model::{Mode, Options},
+    provider_diags::place_all,
+    values::Values,
+};
 
 /// Schemas by provider.
 pub type Schemas = BTreeMap<ProviderAddr, Arc<ProviderSchema>>;
@@ -36,6 +40,8 @@ pub struct Engine<'a> {
     pub outside: &'a dyn Outside,
     /// Who watches.
     pub progress: &'a dyn Progress,
+    /// What the run is for.
+    pub mode: Mode,
     providers: &'a dyn Providers,
     /// All that were started, to be stopped and ended.
     started: Mutex<Vec<Arc<dyn Provider>>>,
@@ -58,7 +64,7 @@ impl<'a> Engine<'a> {
         providers: &'a dyn Providers,
         outside: &'a dyn Outside,
         progress: &'a dyn Progress,
-        parallelism: usize,
+        options: &Options,
     ) -> Self {
         Self {
             module,
@@ -66,10 +72,19 @@ impl<'a> Engine<'a> {
             schemas,
             outside,
             progress,
+            mode: options.mode,
             providers,
             started: Mutex::default(),
             configured: Mutex::default(),
-            permits: Semaphore::new(parallelism.max(1)),
+            permits: Semaphore::new(options.parallelism.max(1)),
+        }
+    }
+
+    /// What a condition that does not hold comes to.
+    pub fn failed_condition(&self) -> Severity {
+        match self.mode {
+            Mode::Normal => Severity::Error,
+            Mode::Destroy | Mode::RefreshOnly => Severity::Warning,
         }
     }
 

@@ -15,10 +15,12 @@ pub mod node;
 pub mod objchange;
 mod order;
 pub mod outputs;
+mod pending;
 pub mod provider_diags;
 mod removal_run;
 pub mod show;
 mod steps;
+mod stored_value;
 pub mod text;
 mod triggers;
 mod values;
@@ -33,4 +35,5 @@ pub use model::{
 };
 pub use order::Order;
 pub use steps::{Line, Op, Step, StepId};
+pub use stored_value::stored_value;
 pub use values::{Expansion, InstanceScope, Repetition, Values, combine};

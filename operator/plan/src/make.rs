@@ -127,10 +127,6 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         };
     }
     let order = Order::of(&graph, inputs.module);
-    let walk_options = Options {
-        replace: inputs.options.replace.clone(),
-        ..inputs.options.clone()
-    };
     let values = Values::new(
         inputs.module,
         &inputs.variables,
@@ -145,25 +141,42 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         inputs.providers,
         inputs.outside,
         inputs.progress,
-        inputs.options.parallelism,
+        &inputs.options,
     );
+    // A destroy run removes what state holds; beyond the refresh only what providers need of the configuration matters.
+    let destroys = inputs.options.mode == Mode::Destroy;
+    let needed = destroys.then(|| removal_run::needs_of_providers(&graph, inputs.module, &state));
+    let needed = needed.as_ref().unwrap_or(&graph);
+    let state_alone = destroys && (!inputs.options.refresh || state.is_empty());
     let walk = PlanWalk {
         engine: &engine,
-        graph: &graph,
+        graph: if state_alone { needed } else { &graph },
+        state_alone,
         order: &order,
-        options: &walk_options,
+        options: &inputs.options,
         state: &state,
         moved: &moved,
         found: std::sync::Mutex::new(Found {
             refreshed: state.clone(),
+            moved: moved.clone(),
             ..Found::default()
         }),
     };
     walk.run().await;
     check_late_validations(&engine, &walk, inputs.options.mode);
     let mut found = std::mem::take(&mut *lock(&walk.found));
-    found.diags.extend(checked);
-    if inputs.options.mode == Mode::Destroy && !found.diags.has_errors() {
+    if destroys && found.diags.has_errors() {
+        // What was planned on the way to a refreshed state is not what was asked for.
+        found.diags.extend(checked);
+        engine.close().await;
+        return Planned {
+            plan: None,
+            diags: in_source_order(found.diags),
+        };
+    }
+    if destroys {
+        // The walk only refreshed. What it would warn of is about objects that go.
+        found.diags = Diags::new();
         removal_run::plan_removals(&engine, &mut found).await;
     } else {
         for (name, before) in &state.outputs {
@@ -172,8 +185,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
             }
         }
     }
+    found.diags.extend(checked);
     engine.close().await;
-    finish(inputs, found, &graph, &order)
+    finish(inputs, found, needed, &order)
 }
 
 /// Validations of variables that look at resources or locals: decided once those are planned. One that stays unknown would
@@ -214,6 +228,8 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         ..
     } = found;
     changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
+    // Where changes are planned, a move is told among them.
+    drift.retain(|change| change.action != Action::NoOp || inputs.options.mode == Mode::RefreshOnly);
     drift.sort_by(|a, b| a.address.cmp(&b.address));
     diags.extend(duplicate_faults(&changes));
     let stored: Vec<Arc<[ConfigResource]>> = changes

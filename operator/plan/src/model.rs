@@ -224,6 +224,19 @@ pub struct Check {
     pub status: CheckStatus,
     /// What the conditions that did not hold say, in order.
     pub problems: Vec<String>,
+    /// Is this no object's, but a declaration's that has no objects?
+    pub vacant: bool,
+}
+
+impl Check {
+    /// The result of something that no condition has been evaluated for.
+    pub fn unknown(vacant: bool) -> Self {
+        Self {
+            status: CheckStatus::Unknown,
+            problems: Vec::new(),
+            vacant,
+        }
+    }
 }
 
 /// A provider that the plan was made with.
@@ -256,7 +269,7 @@ pub struct Plan {
     pub drift: Vec<Change>,
     /// Root outputs.
     pub outputs: BTreeMap<Arc<str>, OutputChange>,
-    /// Results of conditions by the object's address.
+    /// Results of conditions by the object's address, or the declaration's where it has no objects.
     pub checks: BTreeMap<String, Check>,
     /// What to do and in which order.
     pub steps: Vec<Step>,
@@ -275,7 +288,12 @@ impl Plan {
             return false;
         }
         match self.options.mode {
-            Mode::RefreshOnly => !self.drift.is_empty() || self.has_output_changes(),
+            // A move alone, or an output that nothing is known of, gives nothing to take over.
+            Mode::RefreshOnly => {
+                let known = |output: &&OutputChange| output.after.is_wholly_known();
+                self.drift.iter().any(|change| change.action != Action::NoOp)
+                    || self.changed_outputs().filter(known).count() > 0
+            }
             Mode::Normal | Mode::Destroy => self.has_changes(),
         }
     }
@@ -285,11 +303,13 @@ impl Plan {
         self.changes
             .iter()
             .any(|change| change.action != Action::NoOp || change.previous_address.is_some())
-            || self.has_output_changes()
+            || self.changed_outputs().count() > 0
     }
 
-    fn has_output_changes(&self) -> bool {
-        self.outputs.values().any(|output| output.action != Action::NoOp)
+    fn changed_outputs(&self) -> impl Iterator<Item = &OutputChange> {
+        self.outputs
+            .values()
+            .filter(|output| output.action != Action::NoOp)
     }
 
     /// The counts people read first.
@@ -309,11 +329,7 @@ impl Plan {
                 Action::DeleteThenCreate | Action::CreateThenDelete => summary.replaces += 1,
             }
         }
-        summary.outputs = self
-            .outputs
-            .values()
-            .filter(|output| output.action != Action::NoOp)
-            .count();
+        summary.outputs = self.changed_outputs().count();
         summary
     }
 }

@@ -12,21 +12,25 @@ use ashlar_value::{Data, Mark, Type, Value, convert, ops};
 use crate::{
     engine::{Engine, lock},
     instance::conditions,
-    model::{Action, Check, Mode, OutputChange},
+    model::{Action, Check, OutputChange},
     walk::PlanWalk,
 };
 
 /// Plans one output.
 pub(crate) fn visit(walk: &PlanWalk<'_>, name: &Arc<str>) -> Result<Diags, Diags> {
-    let checked = walk.options.mode != Mode::RefreshOnly;
-    let evaluated = evaluate_output(walk.engine, name, checked)?;
-    let mut found = lock(&walk.found);
-    if let Some(check) = evaluated.check {
-        found.checks.insert(format!("output.{name}"), check);
+    let mut diags = Diags::new();
+    if let Some((check, remarks)) = check_output(walk.engine, name) {
+        lock(&walk.found).checks.insert(format!("output.{name}"), check);
+        diags.extend(remarks);
+        if diags.has_errors() {
+            return Err(diags);
+        }
     }
+    let evaluated = evaluate_output(walk.engine, name)?;
     let change = compare(walk.state.outputs.get(name), evaluated.value, evaluated.sensitive);
-    found.outputs.insert(name.clone(), change);
-    Ok(evaluated.diags)
+    lock(&walk.found).outputs.insert(name.clone(), change);
+    diags.extend(evaluated.diags);
+    Ok(diags)
 }
 
 /// An output's value, fit to be kept.
@@ -35,35 +39,28 @@ pub struct Evaluated {
     pub value: Value,
     /// Was it declared sensitive?
     pub sensitive: bool,
-    /// The result of its preconditions, if it has any.
-    pub check: Option<Check>,
     /// Warnings.
     pub diags: Diags,
 }
 
+/// The result of an output's preconditions, if it has any. With errors its value is not looked at.
+pub fn check_output(engine: &Engine<'_>, name: &Arc<str>) -> Option<(Check, Diags)> {
+    let output = engine.module.outputs.get(name)?;
+    let summary = "Module output value precondition failed";
+    let scope = engine.values.scope();
+    let failed = engine.failed_condition();
+    (!output.preconditions.is_empty())
+        .then(|| conditions::check(&output.preconditions, &scope, summary, failed))
+}
+
 /// Evaluates an output; used while planning and again while applying.
-pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> Result<Evaluated, Diags> {
+pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>) -> Result<Evaluated, Diags> {
     let Some(output) = engine.module.outputs.get(name) else {
         let detail = format!("There is no output named {name:?}.");
         return Err(Diag::error("Reference to undeclared output value", detail).into());
     };
     let scope = engine.values.scope();
-    let mut diags = Diags::new();
-    let mut check = None;
-    if checked && !output.preconditions.is_empty() {
-        let (found, remarks) = conditions::check(
-            &output.preconditions,
-            &scope,
-            "Module output value precondition failed",
-        );
-        diags.extend(remarks);
-        check = Some(found);
-        if diags.has_errors() {
-            return Err(diags);
-        }
-    }
-    let (value, remarks) = evaluate(&output.value, &scope);
-    diags.extend(remarks);
+    let (value, mut diags) = evaluate(&output.value, &scope);
     if diags.has_errors() {
         return Err(diags);
     }
@@ -98,7 +95,6 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
     Ok(Evaluated {
         value: value.unmark_deep().0,
         sensitive: output.sensitive,
-        check,
         diags,
     })
 }
@@ -106,6 +102,8 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>, checked: bool) -> R
 fn compare(before: Option<&OutputState>, after: Value, sensitive: bool) -> OutputChange {
     let was_sensitive = before.is_some_and(|before| before.sensitive);
     let action = match before {
+        // A null output is not kept in state, whatever is sensitive about it.
+        _ if after.is_null() && before.is_none_or(|before| before.value.is_null()) => Action::NoOp,
         None => Action::Create,
         Some(before) => {
             let same = after.is_wholly_known()

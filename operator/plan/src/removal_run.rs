@@ -2,27 +2,63 @@
 //!
 //! Source: Terraform `internal/terraform/context_plan.go` (`destroyPlan`).
 
-use std::sync::Arc;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use ashlar_addr::{DeposedKey, Mode as ResourceMode, ProviderConfig, ResourceInstance};
+use ashlar_addr::{AbsResource, DeposedKey, Mode as ResourceMode, ProviderConfig, ResourceInstance};
+use ashlar_config::Module;
 use ashlar_diag::Diags;
-use ashlar_state::Object;
+use ashlar_graph::Graph;
+use ashlar_state::{Object, ResourceState, State};
 use ashlar_value::Value;
 use futures::future::join_all;
 
 use crate::{
     engine::Engine,
     instance::{removal::Removal, stored::read_stored},
-    model::{Action, Change},
+    model::{Action, Change, Check},
+    node::Node,
     outputs,
     walk::{Found, prevented},
 };
+
+/// The providers that objects in state are managed with, and what their configuration needs. What a resource refers to does
+/// not matter: its value is what state holds.
+pub(crate) fn needs_of_providers(graph: &Graph<Node>, module: &Module, state: &State) -> Graph<Node> {
+    let provider_of = |(resource, stored): (&AbsResource, &ResourceState)| {
+        let config = resource
+            .module
+            .is_root()
+            .then(|| module.resources.get(&resource.resource));
+        let config = config.flatten().map(|config| &config.provider_config);
+        Node::Provider(config.unwrap_or(&stored.provider).clone())
+    };
+    let mut needed = Graph::new();
+    let mut seen = BTreeSet::new();
+    let mut open: Vec<Node> = state.resources.iter().map(provider_of).collect();
+    while let Some(node) = open.pop() {
+        if !seen.insert(node.clone()) {
+            continue;
+        }
+        needed.add(node.clone());
+        if matches!(node, Node::Resource(_)) {
+            continue;
+        }
+        for dependency in graph.dependencies(&node) {
+            needed.depend(node.clone(), dependency.clone());
+            open.push(dependency.clone());
+        }
+    }
+    needed
+}
 
 /// Replaces what the ordinary plan found by the removal of all objects and outputs.
 pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
     found.changes.clear();
     found.by_resource.clear();
-    found.checks.clear();
+    found.checks = unknown_checks(engine.module);
     let state = found.refreshed.clone();
     let works = state.objects().filter_map(|(address, deposed, object)| {
         let resource = state.resources.get(&address.resource)?;
@@ -42,6 +78,22 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
         .iter()
         .map(|(name, before)| (name.clone(), outputs::removal(before)))
         .collect();
+}
+
+/// Conditions are not evaluated, and nothing is counted that they are for.
+fn unknown_checks(module: &Module) -> BTreeMap<String, Check> {
+    let resources = module
+        .resources
+        .iter()
+        .filter(|(_, config)| config.has_conditions());
+    let outputs = module
+        .outputs
+        .iter()
+        .filter(|(_, output)| !output.preconditions.is_empty());
+    resources
+        .map(|(resource, _)| (resource.to_string(), Check::unknown(true)))
+        .chain(outputs.map(|(name, _)| (format!("output.{name}"), Check::unknown(false))))
+        .collect()
 }
 
 async fn plan_one(

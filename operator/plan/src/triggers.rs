@@ -1,112 +1,167 @@
 //! `replace_triggered_by`: does a change elsewhere force this instance's replacement?
 //!
-//! Source: Terraform `internal/terraform/eval_context_builtin.go`, `internal/lang/evaluate.go` (`EvaluateReplaceTriggeredBy`).
+//! Source: Terraform `internal/terraform/evaluate_triggers.go` and `EvaluateReplaceTriggeredBy` in
+//! `internal/terraform/eval_context_builtin.go`.
 
 use ashlar_addr::{InstanceKey, Module as ModuleAddr};
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Subject, references};
-use ashlar_syntax::{Literal, Step};
-use ashlar_value::{Data, Number, Path, PathStep, Type, Value, convert};
+use ashlar_eval::{Reference, Subject, undeclared};
+use ashlar_syntax::{Expr, ExprKind, Literal, Step, Traversal};
+use ashlar_value::{Data, Number, Type, Value, ops};
 
 use crate::{
     engine::lock,
     instance::Instance,
-    model::{Action, Change},
+    model::{Action, Change, Mode},
+    values::Repetition,
     walk::PlanWalk,
 };
 
+const INVALID: &str = "Invalid replace_triggered_by expression";
+
 /// Does any of the instance's triggers fire? A change in place or a replacement does, a creation does not.
 pub(crate) fn is_triggered(walk: &PlanWalk<'_>, instance: &Instance<'_>) -> Result<bool, Diags> {
-    for expr in &instance.config.lifecycle.replace_triggered_by {
-        let (found, diags) = references(expr);
-        if diags.has_errors() {
-            return Err(diags);
-        }
-        let named = found.iter().find_map(|reference| match &reference.subject {
-            Subject::Resource(resource) => Some((resource, reference)),
-            _ => None,
-        });
-        let Some((resource, reference)) = named else {
-            let detail = "Only resources of this module, their instances and their attributes can trigger a replacement.";
-            return Err(Diag::error("Invalid replace_triggered_by reference", detail)
-                .at(expr.span)
-                .into());
-        };
-        let key = match &reference.key {
-            InstanceKey::None => dynamic_key(expr, instance)?,
-            key => Some(key.clone()),
-        };
-        let resource = resource.within_config(ModuleAddr::root());
-        let results = lock(&walk.found);
-        let changes = results
-            .by_resource
-            .get(&resource)
-            .into_iter()
-            .flatten()
-            .filter_map(|at| results.changes.get(*at));
-        let path: Path = reference.remaining.iter().map(step).collect();
-        for change in changes {
-            if key.as_ref().is_none_or(|key| *key == change.address.key) && fires(change, &path) {
-                return Ok(true);
-            }
-        }
+    if walk.options.mode == Mode::RefreshOnly {
+        return Ok(false);
     }
-    Ok(false)
+    let mut diags = Diags::new();
+    let mut triggers = instance.config.lifecycle.replace_triggered_by.iter();
+    let fired = triggers.any(|expr| diags.take(fires(walk, instance, expr)) == Some(true));
+    if diags.has_errors() { Err(diags) } else { Ok(fired) }
 }
 
-/// The key of `a.b[each.key]`, which only the instance knows.
-fn dynamic_key(expr: &ashlar_syntax::Expr, instance: &Instance<'_>) -> Result<Option<InstanceKey>, Diags> {
-    let mut expr = expr;
-    loop {
-        match &expr.kind {
-            ashlar_syntax::ExprKind::Relative { source, .. } => expr = source,
-            ashlar_syntax::ExprKind::Index { key, .. } => {
-                let scope = instance
-                    .engine
-                    .values
-                    .instance_scope(instance.repetition.clone(), None);
-                let (value, diags) = ashlar_eval::evaluate(key, &scope);
-                if diags.has_errors() {
-                    return Err(diags);
-                }
-                let (value, _) = value.unmark();
-                return Ok(match value.data() {
-                    Data::Number(number) => number.to_i64().map(InstanceKey::Int),
-                    _ => convert(&value, &Type::String)
-                        .ok()
-                        .and_then(|text| text.as_str().cloned())
-                        .map(InstanceKey::String),
-                });
-            }
-            _ => return Ok(None),
-        }
+fn fires(walk: &PlanWalk<'_>, instance: &Instance<'_>, expr: &Expr) -> Result<bool, Diags> {
+    let traversal = static_traversal(expr, &instance.repetition)?;
+    let reference = match Reference::parse(&traversal)? {
+        Some(reference) => reference,
+        None => return Err(unexpected(expr)),
+    };
+    let Subject::Resource(named) = &reference.subject else {
+        return Err(unexpected(expr));
+    };
+    let Some(config) = walk.engine.module.resources.get(named) else {
+        let detail = format!("A resource {named} is not declared, so it cannot trigger anything.");
+        return Err(Diag::error("Reference to undeclared resource", detail)
+            .at(expr.span)
+            .into());
+    };
+    let found = lock(&walk.found);
+    let planned = found.by_resource.get(&named.within_config(ModuleAddr::root()));
+    let Some(planned) = planned else {
+        return Err(no_change(&reference));
+    };
+    if reference.key == InstanceKey::None && reference.remaining.is_empty() {
+        return Ok(planned.is_altered);
     }
-}
-
-fn step(step: &Step) -> PathStep {
-    match step {
-        Step::Attr { name, .. } => PathStep::Attr(name.clone()),
-        Step::Index {
-            key: Literal::Number(text),
-            ..
-        } => PathStep::Index(Number::parse(text).map_or_else(Value::dynamic, Value::number)),
-        Step::Index {
-            key: Literal::String(text),
-            ..
-        } => PathStep::Index(Value::string(text)),
-        Step::Index { .. } => PathStep::Index(Value::dynamic()),
-    }
-}
-
-fn fires(change: &Change, path: &Path) -> bool {
+    let at = match &reference.key {
+        InstanceKey::None => planned.current.values().next(),
+        key => planned.current.get(key),
+    };
+    let Some(change) = at.and_then(|at| found.changes.get(*at)) else {
+        return Err(no_change(&reference));
+    };
     if !(change.action == Action::Update || change.action.is_replace()) {
-        return false;
+        return Ok(false);
     }
-    if path.is_root() {
-        return true;
+    let schema = walk
+        .engine
+        .resource_schema(&config.provider_config.provider, named)?;
+    let faults = undeclared::steps(reference.remaining, &schema.block);
+    if faults.has_errors() {
+        return Err(faults);
     }
-    match (path.apply(&change.before), path.apply(&change.after)) {
-        (Ok(before), Ok(after)) => before.unmark_deep().0 != after.unmark_deep().0,
-        _ => true,
+    Ok(differs(change, reference.remaining))
+}
+
+/// Is what the steps lead to another after the change, marks included? What is missing on both sides is not.
+fn differs(change: &Change, steps: &[Step]) -> bool {
+    follow(&change.before, steps) != follow(&change.after, steps)
+}
+
+/// The value that the steps lead to; `None` if they lead nowhere. A name leads to an attribute only, never to an element of
+/// a map, and nothing leads into a value whose type is not known.
+fn follow(value: &Value, steps: &[Step]) -> Option<Value> {
+    steps
+        .iter()
+        .try_fold(value.clone(), |value, step| match (step, value.ty()) {
+            (Step::Attr { name, .. }, Type::Object(_)) => ops::get_attr(&value, name).ok(),
+            (Step::Index { key, .. }, ty) => match (key, ty) {
+                (Literal::Number(text), Type::List(_) | Type::Tuple(_)) => {
+                    ops::index(&value, &Value::number(Number::parse(text)?)).ok()
+                }
+                (Literal::String(name), Type::Map(_)) => ops::index(&value, &Value::string(name)).ok(),
+                _ => None,
+            },
+            _ => None,
+        })
+}
+
+/// The expression as a path without variable parts: `count.index` and `each.key` in brackets give way to their values.
+fn static_traversal(expr: &Expr, repetition: &Repetition) -> Result<Traversal, Diags> {
+    match &expr.kind {
+        ExprKind::Traversal(traversal) => Ok(traversal.clone()),
+        ExprKind::Relative { source, steps } => {
+            let mut traversal = static_traversal(source, repetition)?;
+            traversal.steps.extend(steps.iter().cloned());
+            Ok(traversal)
+        }
+        ExprKind::Index { collection, key, .. } => {
+            let mut traversal = static_traversal(collection, repetition)?;
+            traversal.steps.push(Step::Index {
+                key: static_key(key, repetition)?,
+                span: key.span,
+            });
+            Ok(traversal)
+        }
+        _ => Err(unexpected(expr)),
     }
+}
+
+fn static_key(key: &Expr, repetition: &Repetition) -> Result<Literal, Diags> {
+    let names = match &key.kind {
+        ExprKind::Traversal(traversal) => match &*traversal.steps {
+            [Step::Attr { name, .. }] => Some((&*traversal.root.name, &**name)),
+            _ => None,
+        },
+        _ => None,
+    };
+    let value = match names {
+        Some(("count", "index")) => repetition.count_index.as_ref().ok_or((
+            "Reference to \"count\" in non-counted context",
+            "count.index exists only in a block that has count set.",
+        )),
+        Some(("each", "key")) => repetition.each.as_ref().map(|(key, _)| key).ok_or((
+            "Reference to \"each\" in context without for_each",
+            "each.key exists only in a block that has for_each set.",
+        )),
+        _ => Err((
+            "Invalid index expression",
+            "Only constants, count.index and each.key can be used in brackets here.",
+        )),
+    };
+    let value = value.map_err(|(summary, detail)| Diags::from(Diag::error(summary, detail).at(key.span)))?;
+    Ok(match value.data() {
+        Data::Number(number) => Literal::Number(number.to_string().into()),
+        Data::String(text) => Literal::String(text.clone()),
+        _ => Literal::Null,
+    })
+}
+
+fn unexpected(expr: &Expr) -> Diags {
+    let detail = "Name a resource, one of its instances by a constant, count.index or each.key, or an attribute of it.";
+    Diag::error(INVALID, detail).at(expr.span).into()
+}
+
+fn no_change(reference: &Reference<'_>) -> Diags {
+    let subject = match &reference.subject {
+        Subject::Resource(resource) => resource.to_string(),
+        _ => String::new(),
+    };
+    let detail = "replace_triggered_by names something that this plan does not hold: an instance that does not exist, a \
+                  resource without instances, or a data source that is read at once. Name what is managed.";
+    let summary = format!(
+        "no change found for {subject}{} in the root module",
+        reference.key
+    );
+    Diag::error(summary, detail).into()
 }

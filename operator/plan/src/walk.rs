@@ -7,9 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{
-    AbsResource, ConfigResource, InstanceKey, Module as ModuleAddr, ModuleInstance, ResourceInstance,
-};
+use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ModuleInstance, ResourceInstance};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::{Graph, Turn};
@@ -24,7 +22,9 @@ use crate::{
     model::{Action, Change, Check, Mode, Options, OutputChange, Reason},
     node::Node,
     order::Order,
-    outputs, triggers,
+    outputs,
+    stored_value::stored_value,
+    triggers,
     values::{Expansion, combine},
 };
 
@@ -34,6 +34,8 @@ pub(crate) struct PlanWalk<'a> {
     pub(crate) graph: &'a Graph<Node>,
     pub(crate) order: &'a Order,
     pub(crate) options: &'a Options,
+    /// Are resources only looked up in state, neither read nor planned?
+    pub(crate) state_alone: bool,
     /// The state as read, moved.
     pub(crate) state: &'a State,
     pub(crate) moved: &'a BTreeMap<ResourceInstance, ResourceInstance>,
@@ -46,12 +48,25 @@ pub(crate) struct Found {
     /// The state after refresh.
     pub(crate) refreshed: State,
     pub(crate) changes: Vec<Change>,
-    /// By resource, where in `changes` its changes stand.
-    pub(crate) by_resource: HashMap<ConfigResource, Vec<usize>>,
+    /// What `changes` holds of each resource.
+    pub(crate) by_resource: HashMap<ConfigResource, OfResource>,
     pub(crate) drift: Vec<Change>,
+    /// Where objects were before they moved.
+    pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
     pub(crate) checks: BTreeMap<String, Check>,
     pub(crate) diags: Diags,
+}
+
+/// What is planned for one resource, so that those who ask need not look through all changes.
+#[derive(Default)]
+pub(crate) struct OfResource {
+    /// Is there anything to be done?
+    pub(crate) is_pending: bool,
+    /// Is an object changed in place, or replaced?
+    pub(crate) is_altered: bool,
+    /// Where the changes of its current objects stand.
+    pub(crate) current: BTreeMap<InstanceKey, usize>,
 }
 
 impl PlanWalk<'_> {
@@ -105,6 +120,11 @@ impl PlanWalk<'_> {
         let Some(config) = self.engine.module.resources.get(&resource.resource) else {
             return Ok(Diags::new());
         };
+        if self.state_alone {
+            let value = stored_value(self.engine, self.state, &resource.resource, config)?;
+            self.engine.values.set_resource(&resource.resource, value);
+            return Ok(Diags::new());
+        }
         let expansion = expand(
             config.count.as_ref(),
             config.for_each.as_ref(),
@@ -139,9 +159,18 @@ impl PlanWalk<'_> {
         if failed || removed.is_err() {
             return Err(diags);
         }
-        self.engine
-            .values
-            .set_resource(&resource.resource, combine(&expansion, values));
+        let value = if self.options.mode == Mode::RefreshOnly {
+            // Nothing is planned, so what refers to the resource sees what there is.
+            stored_value(
+                self.engine,
+                &lock(&self.found).refreshed,
+                &resource.resource,
+                config,
+            )?
+        } else {
+            combine(&expansion, values)
+        };
+        self.engine.values.set_resource(&resource.resource, value);
         Ok(diags)
     }
 
@@ -212,49 +241,15 @@ impl PlanWalk<'_> {
         if let Some(check) = outcome.check {
             found.checks.insert(instance.address.to_string(), check);
         }
-        if let Some(change) = outcome.change.filter(|_| self.options.mode != Mode::RefreshOnly) {
+        if let Some(change) = outcome.change {
             found.add(resource, change);
         }
-        Ok((outcome.value, outcome.diags))
-    }
-
-    /// Will anything change that the data source names in depends_on, or, if it has conditions, anything it depends on?
-    fn has_pending_changes(&self, resource: &ConfigResource, config: &ResourceConfig) -> bool {
-        let all = self.order.dependencies(resource);
-        let conditional =
-            !config.lifecycle.preconditions.is_empty() || !config.lifecycle.postconditions.is_empty();
-        let mut watched: Vec<ConfigResource> = Vec::new();
-        if conditional {
-            watched.extend(all.iter().cloned());
+        drop(found);
+        if outcome.diags.has_errors() {
+            Err(outcome.diags)
         } else {
-            // What a data source refers to directly counts like depends_on (Terraform `dataDependsOn`).
-            let own = Node::Resource(resource.clone());
-            for node in self.graph.dependencies(&own) {
-                if let Node::Resource(named) = node
-                    && named.resource.mode == ashlar_addr::Mode::Managed
-                {
-                    watched.extend(self.order.dependencies(named).iter().cloned());
-                    watched.push(named.clone());
-                }
-            }
-            for depends in &config.depends_on {
-                if let ashlar_eval::Subject::Resource(named) = &depends.subject {
-                    let named = named.within_config(ModuleAddr::root());
-                    watched.extend(self.order.dependencies(&named).iter().cloned());
-                    watched.push(named);
-                }
-            }
+            Ok((outcome.value, outcome.diags))
         }
-        let found = lock(&self.found);
-        watched
-            .iter()
-            .filter(|resource| resource.resource.mode == ashlar_addr::Mode::Managed)
-            .any(|resource| {
-                let indices = found.by_resource.get(resource).into_iter().flatten();
-                indices
-                    .filter_map(|at| found.changes.get(*at))
-                    .any(|change| change.action != Action::NoOp)
-            })
     }
 
     /// Plans the removal of all objects of a resource that its configuration does not want, deposed ones included. Those of
@@ -374,14 +369,16 @@ impl PlanWalk<'_> {
 
 impl Found {
     pub(crate) fn add(&mut self, resource: &ConfigResource, change: Change) {
-        self.by_resource
-            .entry(resource.clone())
-            .or_default()
-            .push(self.changes.len());
+        let own = self.by_resource.entry(resource.clone()).or_default();
+        own.is_pending |= change.action != Action::NoOp;
+        own.is_altered |= change.action == Action::Update || change.action.is_replace();
+        if change.deposed.is_none() {
+            own.current.insert(change.address.key.clone(), self.changes.len());
+        }
         self.changes.push(change);
     }
 
-    /// Records what changed outside since the last run.
+    /// Records what changed outside since the last run, or moved.
     fn note_drift(
         &mut self,
         address: &ResourceInstance,
@@ -391,13 +388,18 @@ impl Found {
     ) {
         let action = match refreshed {
             None => Action::Delete,
-            Some(live) if live.value == previous.value => return,
+            Some(live) if live.value == previous.value => {
+                if !self.moved.contains_key(address) {
+                    return;
+                }
+                Action::NoOp
+            }
             Some(_) => Action::Update,
         };
         self.drift.push(Change {
             address: address.clone(),
             deposed: None,
-            previous_address: None,
+            previous_address: self.moved.get(address).cloned(),
             provider: provider.clone(),
             action,
             reason: None,

@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Raised with each change of the form.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 #[derive(Serialize, Deserialize)]
 struct PlanWire {
@@ -34,7 +34,7 @@ struct PlanWire {
     changes: Vec<ChangeWire>,
     drift: Vec<ChangeWire>,
     outputs: Vec<(String, OutputWire)>,
-    checks: Vec<(String, u8, Vec<String>)>,
+    checks: Vec<(String, u8, Vec<String>, bool)>,
     steps: Vec<(OpWire, Vec<u32>)>,
     providers: Vec<(String, String, String)>,
     timestamp: String,
@@ -192,6 +192,7 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
                     address.clone(),
                     code(&STATUSES, &check.status),
                     check.problems.clone(),
+                    check.vacant,
                 )
             })
             .collect(),
@@ -235,12 +236,13 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
         outputs.insert(Arc::from(name), change);
     }
     let mut checks = BTreeMap::new();
-    for (address, status, problems) in wire.checks {
+    for (address, status, problems, vacant) in wire.checks {
         checks.insert(
             address,
             Check {
                 status: decode_code(&STATUSES, status)?,
                 problems,
+                vacant,
             },
         );
     }

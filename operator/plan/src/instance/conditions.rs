@@ -1,8 +1,10 @@
 //! Preconditions and postconditions of resources and outputs.
 //!
-//! Source: Terraform `internal/terraform/eval_conditions.go`. An unknown condition passes for now: apply decides it.
+//! Source: Terraform `internal/terraform/eval_conditions.go`. An unknown condition passes for now: apply decides it. Where
+//! nothing is to be made (a destroy run, a refresh-only run) one that does not hold is a warning; one that is no condition
+//! at all is an error everywhere.
 
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::{CheckRule, Scope, evaluate};
 use ashlar_value::{Data, Mark, Type, Value, convert};
 
@@ -19,6 +21,7 @@ pub fn check_preconditions(instance: &Instance<'_>) -> (Check, Diags) {
         &instance.config.lifecycle.preconditions,
         &scope,
         "Resource precondition failed",
+        instance.engine.failed_condition(),
     )
 }
 
@@ -28,12 +31,12 @@ pub fn check_postconditions(instance: &Instance<'_>, value: &Value) -> (Check, D
         .engine
         .values
         .instance_scope(instance.repetition.clone(), Some(value.clone()));
-    let (found, diags) = check(
+    check(
         &instance.config.lifecycle.postconditions,
         &scope,
         "Resource postcondition failed",
-    );
-    (found, diags)
+        instance.engine.failed_condition(),
+    )
 }
 
 impl Check {
@@ -46,68 +49,68 @@ impl Check {
     }
 }
 
-/// Checks conditions in order; the worst status counts.
-pub fn check(conditions: &[CheckRule], scope: &dyn Scope, summary: &'static str) -> (Check, Diags) {
+/// Checks conditions in order; the worst status counts. `failed` is what one that does not hold comes to.
+pub fn check(
+    conditions: &[CheckRule],
+    scope: &dyn Scope,
+    summary: &'static str,
+    failed: Severity,
+) -> (Check, Diags) {
     let mut worst = CheckStatus::Pass;
     let mut problems = Vec::new();
     let mut diags = Diags::new();
     for condition in conditions {
-        let status = check_one(condition, scope, summary, &mut problems, &mut diags);
-        worst = worst.worse(status);
+        let (status, remarks) = check_one(condition, scope);
+        diags.extend(remarks);
+        if let Err(problem) = &status {
+            let mut diag = Diag::error(summary, problem.clone()).at(condition.condition.span);
+            diag.severity = failed;
+            diags.push(diag);
+            problems.push(problem.clone());
+        }
+        worst = worst.worse(status.unwrap_or(CheckStatus::Fail));
     }
     (
         Check {
             status: worst,
             problems,
+            vacant: false,
         },
         diags,
     )
 }
 
-fn check_one(
-    condition: &CheckRule,
-    scope: &dyn Scope,
-    summary: &'static str,
-    problems: &mut Vec<String>,
-    diags: &mut Diags,
-) -> CheckStatus {
+/// One condition's status, or what its author says where it does not hold; and what is wrong with the condition itself.
+fn check_one(condition: &CheckRule, scope: &dyn Scope) -> (Result<CheckStatus, String>, Diags) {
     const INVALID: &str = "Invalid condition result";
-    let (value, remarks) = evaluate(&condition.condition, scope);
-    let failed = remarks.has_errors();
-    diags.extend(remarks);
+    let (value, mut diags) = evaluate(&condition.condition, scope);
     let (message, remarks) = evaluate(&condition.error_message, scope);
-    let message_failed = remarks.has_errors();
-    if message_failed {
+    if remarks.has_errors() {
         diags.extend(remarks);
     }
-    if failed || message_failed {
-        return CheckStatus::Error;
+    if diags.has_errors() {
+        return (Ok(CheckStatus::Error), diags);
     }
     let (value, _) = value.unmark();
     if !value.is_known() {
-        return CheckStatus::Unknown;
+        return (Ok(CheckStatus::Unknown), diags);
     }
-    let place = condition.condition.span;
+    let invalid = |what: &str| {
+        let detail = format!("The condition is {what}; it must be true or false.");
+        Diag::error(INVALID, detail).at(condition.condition.span)
+    };
     if value.is_null() {
-        let detail = "The condition is null; it must be true or false.";
-        diags.push(Diag::error(INVALID, detail).at(place));
-        return CheckStatus::Error;
+        diags.push(invalid("null"));
+        return (Ok(CheckStatus::Error), diags);
     }
     let Ok(holds) = convert(&value, &Type::Bool) else {
-        let detail = format!(
-            "The condition is {}; it must be true or false.",
-            value.ty().friendly_name()
-        );
-        diags.push(Diag::error(INVALID, detail).at(place));
-        return CheckStatus::Error;
+        diags.push(invalid(&value.ty().friendly_name()));
+        return (Ok(CheckStatus::Error), diags);
     };
     if matches!(holds.data(), Data::Bool(true)) {
-        return CheckStatus::Pass;
+        return (Ok(CheckStatus::Pass), diags);
     }
-    let text = message_text(&message);
-    problems.push(text.clone());
-    diags.push(Diag::error(summary, text).at(place));
-    CheckStatus::Fail
+    (Err(message_text(&message)), diags)
 }
 
 /// The author's message, unless it would show what must not be shown.

@@ -12,11 +12,11 @@ use ashlar_value::{Mark, Path, Value};
 
 use super::{
     Instance, Live,
-    conditions::{self, check_postconditions},
+    conditions::{check_postconditions, check_preconditions},
     refresh::deferred_fault,
 };
 use crate::{
-    model::{Action, Change, Check, CheckStatus, Reason},
+    model::{Action, Change, Check, Mode, Reason},
     objchange::{mark_sensitive, planned_data_resource},
     provider_diags::place_all,
 };
@@ -25,13 +25,13 @@ use crate::{
 pub struct DataOutcome {
     /// What was read; `None` if that is put off.
     pub read: Option<Live>,
-    /// The reading to be done at apply.
+    /// The reading to be done at apply; `None` if there is none, or no apply (refresh only).
     pub change: Option<Change>,
     /// What references to this instance see.
     pub value: Value,
     /// The result of its conditions, if it has any.
     pub check: Option<Check>,
-    /// Warnings.
+    /// Warnings, and errors of conditions that forbid to go on.
     pub diags: Diags,
 }
 
@@ -40,9 +40,15 @@ impl Instance<'_> {
     /// change.
     pub async fn read_data(&self, pending: bool) -> Result<DataOutcome, Diags> {
         let provider = self.engine.provider(&self.provider)?;
-        let (preconditions, mut diags) = conditions::check_preconditions(self);
+        let (preconditions, mut diags) = check_preconditions(self);
         if diags.has_errors() {
-            return Err(diags);
+            return Ok(DataOutcome {
+                read: None,
+                change: None,
+                value: Value::dynamic(),
+                check: Some(preconditions),
+                diags,
+            });
         }
         let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
         let (config, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
@@ -71,18 +77,17 @@ impl Instance<'_> {
             } else {
                 Reason::ReadBecauseConfigUnknown
             };
-            let value = mark_sensitive(
-                &self.schema.block,
-                planned_data_resource(&self.schema.block, &plain).mark_paths(&marks),
-            );
-            let change = self.put_off(value.clone(), reason);
-            let check = self.has_conditions().then(|| Check {
-                status: CheckStatus::Unknown,
-                problems: Vec::new(),
-            });
+            let mut change = None;
+            let mut value = Value::dynamic();
+            if self.engine.mode != Mode::RefreshOnly {
+                value = planned_data_resource(&self.schema.block, &plain).mark_paths(&marks);
+                value = mark_sensitive(&self.schema.block, value);
+                change = Some(self.put_off(value.clone(), reason));
+            }
+            let check = self.finish_check(preconditions, &value, &mut diags);
             return Ok(DataOutcome {
                 read: None,
-                change: Some(change),
+                change,
                 value,
                 check,
                 diags,
@@ -90,16 +95,7 @@ impl Instance<'_> {
         }
         let value = self.ask_data(&*provider, &plain, &mut diags).await?;
         let value = mark_sensitive(&self.schema.block, value.mark_paths(&marks));
-        let mut check = None;
-        if self.has_conditions() {
-            let (found, remarks) = check_postconditions(self, &value);
-            let failed = remarks.has_errors();
-            diags.extend(remarks);
-            check = Some(preconditions.and(found));
-            if failed {
-                return Err(diags);
-            }
-        }
+        let check = self.finish_check(preconditions, &value, &mut diags);
         let read = Live {
             value: value.clone(),
             private: Arc::default(),
@@ -117,8 +113,14 @@ impl Instance<'_> {
         })
     }
 
-    fn has_conditions(&self) -> bool {
-        !self.config.lifecycle.preconditions.is_empty() || !self.config.lifecycle.postconditions.is_empty()
+    /// The result of all conditions, if there are any.
+    fn finish_check(&self, preconditions: Check, value: &Value, diags: &mut Diags) -> Option<Check> {
+        if !self.config.has_conditions() {
+            return None;
+        }
+        let (found, remarks) = check_postconditions(self, value);
+        diags.extend(remarks);
+        Some(preconditions.and(found))
     }
 
     async fn ask_data(

@@ -74,16 +74,25 @@ impl Instance<'_> {
             live.dependencies = merged(&live.dependencies, &self.dependencies);
         }
         if options.mode == Mode::RefreshOnly {
+            // What is not there is unknown, not null: what refers to it must not fail for that.
             let value = refreshed
                 .as_ref()
-                .map_or_else(|| Value::null(self.schema.block.ty()), |live| live.value.clone());
+                .map_or_else(Value::dynamic, |live| live.value.clone());
+            let mut check = None;
+            if self.config.has_conditions() {
+                let (before, remarks) = check_preconditions(self);
+                let (after, more) = check_postconditions(self, &value);
+                diags.extend(remarks);
+                diags.extend(more);
+                check = Some(before.and(after));
+            }
             return Ok(Outcome {
                 previous,
                 refreshed,
                 change: None,
                 value,
-                check: None,
-                failed: false,
+                check,
+                failed: diags.has_errors(),
                 diags,
             });
         }
@@ -112,6 +121,10 @@ impl Instance<'_> {
         let planned = self.plan_change(provider, refreshed.as_ref(), settled).await?;
         diags.extend(planned.diags);
         let mut change = planned.change;
+        if triggered {
+            // It is the reason told whatever else asks for the replacement, and even if there is nothing to replace.
+            change.reason = Some(Reason::ReplaceByTriggers);
+        }
         if change.action.is_replace() && self.config.lifecycle.prevent_destroy {
             diags = self.prevented(diags);
         }
@@ -131,8 +144,7 @@ impl Instance<'_> {
         }
         let value = change.after.clone();
         let mut check = None;
-        if !self.config.lifecycle.postconditions.is_empty() || !self.config.lifecycle.preconditions.is_empty()
-        {
+        if self.config.has_conditions() {
             let (found, remarks) = check_postconditions(self, &value);
             diags.extend(remarks);
             check = Some(preconditions.and(found));

@@ -14,19 +14,24 @@ struct Checked {
     object: Map<String, Json>,
 }
 
-/// A declaration's address, and status and form of each of its objects.
-type Declaration = (Map<String, Json>, Vec<(CheckStatus, Json)>);
+/// A declaration's address, the worst status and the form of each of its objects.
+type Declaration = (Map<String, Json>, CheckStatus, Vec<Json>);
 
 /// The `checks` of a plan.
 pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
     let mut by_declaration: BTreeMap<String, Declaration> = BTreeMap::new();
-    for (address, Check { status, problems }) in checks {
+    for (address, check) in checks {
         let Checked { declared, object } = addresses(address);
         let display = declared
             .get("to_display")
             .and_then(Json::as_str)
             .unwrap_or_default()
             .to_owned();
+        let Check {
+            status,
+            problems,
+            vacant,
+        } = check;
         let mut instance = json!({ "address": object, "status": status.as_str() });
         if !problems.is_empty() {
             instance["problems"] = problems
@@ -34,31 +39,18 @@ pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
                 .map(|message| json!({ "message": message }))
                 .collect();
         }
-        let (_, instances) = by_declaration
+        let (_, worst, instances) = by_declaration
             .entry(display)
-            .or_insert_with(|| (declared, Vec::new()));
-        instances.push((*status, instance));
+            .or_insert_with(|| (declared, *status, Vec::new()));
+        *worst = worst.worse(*status);
+        if !vacant {
+            instances.push(instance);
+        }
     }
-    let each = by_declaration.into_values().map(|(declared, instances)| {
-        let worst = instances
-            .iter()
-            .map(|(status, _)| *status)
-            .max_by_key(|status| badness(*status));
-        let status = worst.unwrap_or(CheckStatus::Unknown).as_str();
-        let instances: Vec<Json> = instances.into_iter().map(|(_, instance)| instance).collect();
-        json!({ "address": declared, "status": status, "instances": instances })
+    let each = by_declaration.into_values().map(|(declared, status, instances)| {
+        json!({ "address": declared, "status": status.as_str(), "instances": instances })
     });
     each.collect()
-}
-
-/// Which result counts for the whole. Source: Terraform `checks.AggregateStatus`.
-fn badness(status: CheckStatus) -> u8 {
-    match status {
-        CheckStatus::Pass => 0,
-        CheckStatus::Unknown => 1,
-        CheckStatus::Fail => 2,
-        CheckStatus::Error => 3,
-    }
 }
 
 /// The addresses as JSON, from an instance's address in text.

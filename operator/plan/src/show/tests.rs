@@ -156,6 +156,7 @@ fn checks_stand_by_what_declares_them() {
         ("module.m[0].output.o", CheckStatus::Pass),
         ("kiln_pot.a[\"x.output.y\"]", CheckStatus::Fail),
         ("kiln_pot.a[\"b\"]", CheckStatus::Pass),
+        ("kiln_pot.none", CheckStatus::Unknown),
     ]
     .map(|(address, status)| {
         (
@@ -163,6 +164,7 @@ fn checks_stand_by_what_declares_them() {
             Check {
                 status,
                 problems: Vec::new(),
+                vacant: address == "kiln_pot.none",
             },
         )
     })
@@ -178,6 +180,8 @@ fn checks_stand_by_what_declares_them() {
              "instances": [
                 {"address": {"to_display": "kiln_pot.a[\"b\"]", "instance_key": "b"}, "status": "pass"},
                 {"address": {"to_display": "kiln_pot.a[\"x.output.y\"]", "instance_key": "x.output.y"}, "status": "fail"}]},
+            {"address": {"kind": "resource", "mode": "managed", "type": "kiln_pot", "name": "none", "to_display": "kiln_pot.none"},
+             "status": "unknown", "instances": []},
             {"address": {"kind": "output_value", "module": "module.m", "name": "o", "to_display": "module.m.output.o"},
              "status": "pass",
              "instances": [{"address": {"module": "module.m[0]", "to_display": "module.m[0].output.o"}, "status": "pass"}]},

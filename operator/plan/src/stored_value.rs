@@ -1,0 +1,71 @@
+//! A resource's value where nothing is planned for it: made up of the objects that state holds, whatever is configured.
+//!
+//! Used in a refresh-only run, and for what providers need in a destroy run without refresh. Source: Terraform
+//! `evaluationStateData.GetResource` in `internal/terraform/evaluate.go`.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_addr::{InstanceKey, ModuleInstance, Resource};
+use ashlar_config::ResourceConfig;
+use ashlar_diag::Diags;
+use ashlar_state::State;
+use ashlar_value::{Type, Value};
+
+use crate::{engine::Engine, model::Mode, objchange::mark_sensitive};
+
+/// What references to `resource` see.
+pub fn stored_value(
+    engine: &Engine<'_>,
+    state: &State,
+    resource: &Resource,
+    config: &ResourceConfig,
+) -> Result<Value, Diags> {
+    let schema = engine.resource_schema(&config.provider_config.provider, resource)?;
+    let ty = schema.block.ty();
+    let mut instances = BTreeMap::new();
+    if let Some(stored) = state.resources.get(&resource.within(ModuleInstance::root())) {
+        for (key, instance) in &stored.instances {
+            let value = match &instance.current {
+                Some(object) => mark_sensitive(&schema.block, ashlar_state::decode_object(object, schema)?),
+                None => Value::unknown(ty.clone()),
+            };
+            instances.insert(key.clone(), value);
+        }
+    }
+    if instances.is_empty() && engine.mode == Mode::Destroy {
+        // It cannot be told how many there were.
+        return Ok(Value::dynamic());
+    }
+    Ok(gather(config, instances, &ty))
+}
+
+/// A tuple, an object or the one instance, as the resource is configured. Nothing is told of a single object that is not
+/// there, not even its type: a fault that only its absence makes would be none of the configuration's.
+fn gather(config: &ResourceConfig, mut instances: BTreeMap<InstanceKey, Value>, ty: &Type) -> Value {
+    if config.count.is_some() {
+        let last = instances.keys().filter_map(index).max();
+        let at = |index| instances.remove(&InstanceKey::Int(index));
+        let values = (0..=last.unwrap_or(-1)).map(at);
+        return Value::tuple(
+            values
+                .map(|value| value.unwrap_or_else(|| Value::unknown(ty.clone())))
+                .collect(),
+        );
+    }
+    if config.for_each.is_some() {
+        let named = instances.into_iter().filter_map(|(key, value)| match key {
+            InstanceKey::String(name) => Some((name, value)),
+            _ => None,
+        });
+        return Value::object(named.collect::<Vec<(Arc<str>, Value)>>());
+    }
+    let single = instances.remove(&InstanceKey::None);
+    single.unwrap_or_else(Value::dynamic)
+}
+
+fn index(key: &InstanceKey) -> Option<i64> {
+    match key {
+        InstanceKey::Int(index) => Some(*index),
+        _ => None,
+    }
+}
