@@ -1,7 +1,7 @@
 //! The digest that names a plan, and that an approval names.
 //!
-//! It covers what would be done and nothing else: configuration, variables, providers, options, and the ordered changes
-//! with keyed hashes of their values. Not in it: source revisions, times, serials, untouched objects. It also
+//! It covers what would be done and nothing else: configuration, variables, providers, options, the changes with keyed
+//! hashes of their values and of what providers hand on, and the steps in their order. Not in it: source revisions, times, serials, untouched objects. It also
 //! covers the workspace's identity and the last plan whose apply began, so an approval is spent once. Two plans with one
 //! digest do the same; whoever has no key learns nothing of the values.
 
@@ -12,6 +12,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     model::{Action, Change, Mode, Plan},
+    steps::{Line, StepId},
     wire::fingerprint_bytes,
 };
 
@@ -71,7 +72,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         changes
             .iter()
             .filter(|change| change.action != Action::NoOp || change.previous_address.is_some())
-            .map(|change| change_json(change, &hash))
+            .map(|change| change_json(change, seed.key))
             .collect()
     };
     let outputs: Vec<Json> = plan
@@ -104,6 +105,20 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
     } else {
         Vec::new()
     };
+    // The order depends on what state holds of dependencies, which the changes do not tell.
+    let steps: Vec<String> = plan
+        .steps
+        .iter()
+        .zip(0..)
+        .map(|(step, id)| {
+            let line = Line {
+                id: StepId(id),
+                step,
+                changes: &plan.changes,
+            };
+            line.to_string()
+        })
+        .collect();
     json!({
         "semantics": SEMANTICS,
         "workspace": seed.workspace_uid,
@@ -122,12 +137,15 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
             "workspace": plan.options.workspace,
         },
         "changes": changes(&plan.changes),
+        "steps": steps,
         "drift": drift,
         "outputs": outputs,
     })
 }
 
-fn change_json(change: &Change, hash: &dyn Fn(&Value) -> String) -> Json {
+fn change_json(change: &Change, key: &[u8]) -> Json {
+    let hash = |value: &Value| keyed_hash(key, value);
+    let dependencies: Vec<String> = change.dependencies.iter().map(ToString::to_string).collect();
     json!({
         "address": change.address.to_string(),
         "deposed": change.deposed.map(|key| key.to_string()),
@@ -137,7 +155,70 @@ fn change_json(change: &Change, hash: &dyn Fn(&Value) -> String) -> Json {
         "reason": change.reason.map(crate::model::Reason::as_str),
         "before": hash(&change.before),
         "after": hash(&change.after),
-        "beforeIdentity": change.before_identity.as_ref().map(hash),
-        "afterIdentity": change.after_identity.as_ref().map(hash),
+        "beforeIdentity": change.before_identity.as_ref().map(&hash),
+        "afterIdentity": change.after_identity.as_ref().map(&hash),
+        "private": keyed_bytes(key, &change.private),
+        "dependencies": dependencies,
+        "createBeforeDestroy": change.create_before_destroy,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::{Seed, digest};
+    use crate::{
+        Action, Op, Plan, Step, StepId,
+        text::sample::{change, plan},
+    };
+
+    fn of(plan: &Plan) -> String {
+        let seed = Seed {
+            workspace_uid: "u",
+            last_begun: None,
+            key: b"k",
+        };
+        digest(plan, seed)
+    }
+
+    fn sample() -> Plan {
+        plan(vec![
+            change("kiln_pot.a", Action::Create, "", r#"{"name": "a"}"#),
+            change("kiln_pot.b", Action::Delete, r#"{"name": "b"}"#, ""),
+        ])
+    }
+
+    #[test]
+    fn whatever_changes_what_apply_does_changes_the_digest() {
+        let edits: [fn(&mut Plan); 5] = [
+            |plan| plan.changes[0].private = Arc::from(*b"p"),
+            |plan| plan.changes[0].dependencies = [plan.changes[1].address.resource.config()].into(),
+            |plan| plan.changes[0].create_before_destroy = true,
+            |plan| plan.steps.push(step(&[])),
+            |plan| plan.steps.extend([step(&[]), step(&[0])]),
+        ];
+        let mut seen = vec![of(&sample())];
+        for edit in edits {
+            let mut plan = sample();
+            edit(&mut plan);
+            seen.push(of(&plan));
+        }
+        let distinct: std::collections::BTreeSet<_> = seen.iter().collect();
+        assert_eq!(distinct.len(), seen.len());
+    }
+
+    fn step(after: &[u32]) -> Step {
+        Step {
+            op: Op::Write(0),
+            after: after.iter().copied().map(StepId).collect(),
+        }
+    }
+
+    #[test]
+    fn what_chance_chose_is_not_in_it() {
+        let mut other = sample();
+        other.changes[0].depose_as = Some(ashlar_addr::DeposedKey(7));
+        assert_eq!(of(&other), of(&sample()));
+    }
 }
