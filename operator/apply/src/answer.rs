@@ -2,7 +2,7 @@
 //!
 //! Source: Terraform `apply` in `node_resource_abstract_instance.go`. It decides about values only and asks nobody.
 
-use ashlar_plan::objchange::{Problem, assert_object_compatible, null_write_only};
+use ashlar_plan::objchange::{Problem, assert_object_compatible, non_null_write_only, null_write_only};
 use ashlar_value::{Value, ops, schema::Block};
 
 /// Did the provider tell of errors? Then what it answered is explained, and only looked at for what can be kept.
@@ -56,6 +56,10 @@ pub(crate) fn judge(
             ));
         }
     }
+    if let Some(path) = non_null_write_only(block, &value).first() {
+        let what = format!("a value for the write-only attribute {path}, which must never be returned");
+        faults.push(("Provider produced invalid object", what));
+    }
     (null_write_only(block, value), faults)
 }
 
@@ -85,13 +89,17 @@ mod tests {
     use super::*;
 
     fn block() -> Block {
+        block_of(false)
+    }
+
+    fn block_of(write_only: bool) -> Block {
         let attribute = Attribute {
             ty: AttributeType::Plain(Type::String),
             required: false,
             optional: true,
-            computed: true,
+            computed: !write_only,
             sensitive: false,
-            write_only: false,
+            write_only,
             deprecated: None,
         };
         Block {
@@ -143,6 +151,19 @@ mod tests {
         assert_eq!(got, (null.clone(), vec!["Provider produced invalid object"]));
         let got = check(None, Told::Errors, Rules::Strict);
         assert_eq!(got, (null, vec![]));
+    }
+
+    #[test]
+    fn a_write_only_value_is_a_fault_and_left_out() {
+        let block = block_of(true);
+        let null = object(Value::null(Type::String));
+        let answer = object(Value::string("secret"));
+        for (told, rules) in [(Told::Nothing, Rules::Legacy), (Told::Errors, Rules::Strict)] {
+            let (kept, faults) = judge(&block, &null, Some(answer.clone()), told, rules);
+            assert_eq!(kept, null);
+            let summaries: Vec<_> = faults.iter().map(|(summary, _)| *summary).collect();
+            assert_eq!(summaries, ["Provider produced invalid object"]);
+        }
     }
 
     #[test]

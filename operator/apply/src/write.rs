@@ -13,6 +13,7 @@ use ashlar_plan::{
         Instance, Live,
         change::{PlannedInstance, Settled},
         conditions::{check_postconditions, check_preconditions},
+        refresh::unknown_identity,
         stored::to_object,
     },
     lock,
@@ -296,6 +297,11 @@ impl Run<'_> {
         };
         let (value, faults) = judge(&instance.schema.block, &actual.after, state, told, rules);
         diags.extend(faults.into_iter().map(|(summary, what)| about(summary, what)));
+        let is_known = identity.as_ref().is_none_or(Value::is_wholly_known);
+        if !is_known {
+            diags.push(unknown_identity(&change.address));
+        }
+        let identity = identity.filter(|_| is_known);
         let failed = diags.has_errors();
         let journalled = provider.has_effects();
         let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());

@@ -182,6 +182,7 @@ impl<'a> Engine<'a> {
             diag.subject = block.map(|block| block.header);
             return Err(diag.into());
         }
+        let _permit = self.permit().await;
         diags.extend(place_all(provider.validate_provider(&value).await, body, config));
         if !diags.has_errors() {
             diags.extend(place_all(provider.configure(&value).await, body, config));

@@ -121,7 +121,7 @@ async fn plan_one(
     let prevents = config.filter(|config| deposed.is_none() && config.lifecycle.prevent_destroy);
     let faults = prevents.map(|config| prevented(&address, config));
     let provider = engine.provider(&provider_config)?;
-    let (live, mut diags) = read_stored(&*provider, &address, schema, object, None).await?;
+    let (live, mut diags) = read_stored(engine, &*provider, &address, schema, object, None).await?;
     let removal = Removal {
         engine,
         address,

@@ -12,7 +12,10 @@ use ashlar_port::{Answer, PlanRequest, Planned, Provider};
 use ashlar_state::Status;
 use ashlar_value::{Data, Mark, Marks, Path, Value, ops};
 
-use super::{Instance, Live, refresh::deferred_fault};
+use super::{
+    Instance, Live,
+    refresh::{deferred_fault, unknown_identity},
+};
 use crate::{
     engine::unmarked,
     model::{Action, Change, Reason},
@@ -57,7 +60,11 @@ impl Instance<'_> {
         }
         self.refuse_ephemeral(&original, &mut diags)?;
         let plain = unmarked(&original);
-        self.add(&mut diags, provider.validate_resource(self.kind(), &plain).await)?;
+        let remarks = {
+            let _permit = self.engine.permit().await;
+            provider.validate_resource(self.kind(), &plain).await
+        };
+        self.add(&mut diags, remarks)?;
 
         let tainted = prior.filter(|prior| prior.status == Status::Tainted);
         let null = Value::null(self.schema.block.ty());
@@ -99,6 +106,11 @@ impl Instance<'_> {
             mark_sensitive(&self.schema.block, state.mark_paths(&kept))
         };
         let (mut action, mut reason) = self.choose(&prior_plain, &state, !replace_paths.is_empty(), settled);
+        // Only an object that is made can have an identity that nobody knows yet.
+        let known = |identity: &Value| identity.is_wholly_known();
+        if !action.is_replace() && action != Action::Create && !planned.identity.iter().all(known) {
+            return Err(unknown_identity(&self.address).into());
+        }
         if action.is_replace() {
             // The new object starts from nothing: plan it so, with what the first answer handed on.
             let (config_plain, config_marks) = original.clone().unmark_deep_with_paths();

@@ -63,9 +63,11 @@ impl Instance<'_> {
             return Err(diags);
         }
         let (plain, marks) = config.clone().unmark_deep_with_paths();
-        let remarks = provider
-            .validate_data(&self.address.resource.resource.kind, &plain)
-            .await;
+        let kind = &*self.address.resource.resource.kind;
+        let remarks = {
+            let _permit = self.engine.permit().await;
+            provider.validate_data(kind, &plain).await
+        };
         diags.extend(place_all(remarks, &self.config.body, &self.address));
         if diags.has_errors() {
             return Err(diags);

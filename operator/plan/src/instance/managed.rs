@@ -45,6 +45,7 @@ impl Instance<'_> {
         let mut previous = None;
         if let Some(object) = stored {
             let (live, remarks) = read_stored(
+                self.engine,
                 provider,
                 &self.address,
                 self.schema,

@@ -65,15 +65,31 @@ pub async fn refresh(
             "a value for the write-only attribute {path}, which must never be returned"
         )));
     }
+    let identity = answer.value.identity.filter(|identity| !identity.is_null());
+    if identity
+        .as_ref()
+        .is_some_and(|identity| !identity.is_wholly_known())
+    {
+        return Err(unknown_identity(address).into());
+    }
     let state = normalize_null_blocks(&schema.block, &state);
     let value = mark_sensitive(&schema.block, state.mark_paths(&marks));
     let fresh = Live {
         value,
         private: answer.value.private.into(),
-        identity: answer.value.identity.or_else(|| object.identity.clone()),
+        identity,
         ..object.clone()
     };
     Ok((Some(fresh), diags))
+}
+
+/// The fault of an identity that is not known where it must be.
+pub fn unknown_identity(address: &ResourceInstance) -> Diag {
+    let detail = format!(
+        "The provider answered with an identity of {address} that holds values that are not known. This is a fault of the \
+         provider; tell its developers."
+    );
+    Diag::error("Provider produced invalid identity", detail)
 }
 
 /// The fault of a provider that puts something off though it may not.

@@ -47,7 +47,8 @@ impl Removal<'_> {
     /// Reads, refreshes and plans the destruction. With `plan` false nothing is planned (refresh only).
     pub async fn plan(&self, stored: &Object, options: &Options, plan: bool) -> Result<Removed, Diags> {
         let provider = self.engine.provider(&self.provider)?;
-        let (previous, mut diags) = read_stored(&*provider, &self.address, self.schema, stored, None).await?;
+        let (previous, mut diags) =
+            read_stored(self.engine, &*provider, &self.address, self.schema, stored, None).await?;
         let mut refreshed = Some(previous.clone());
         if options.refresh {
             let (live, remarks) = refresh(

@@ -13,10 +13,15 @@ use ashlar_syntax::Body;
 use ashlar_value::{Marks, Type, Value, schema::Schema};
 
 use super::Live;
-use crate::{objchange::mark_sensitive, provider_diags::place_in};
+use crate::{
+    engine::Engine,
+    objchange::{mark_sensitive, non_null_write_only},
+    provider_diags::place_in,
+};
 
 /// The object as of now; its warnings come back beside it.
 pub async fn read_stored(
+    engine: &Engine<'_>,
     provider: &dyn Provider,
     address: &ResourceInstance,
     schema: &Schema,
@@ -37,7 +42,10 @@ pub async fn read_stored(
         version: object.schema_version,
         json: &json,
     };
-    let answer = provider.upgrade_state(request).await;
+    let answer = {
+        let _permit = engine.permit().await;
+        provider.upgrade_state(request).await
+    };
     let mut diags = place_in(answer.diags, body, address);
     if diags.has_errors() {
         return Err(diags);
@@ -58,12 +66,17 @@ pub async fn read_stored(
     if !value.is_wholly_known() {
         return Err(invalid("values that are not known"));
     }
+    if let Some(path) = non_null_write_only(&schema.block, &value).first() {
+        return Err(invalid(&format!(
+            "a value for the write-only attribute {path}, which must never be returned"
+        )));
+    }
     let marks: Vec<_> = object
         .sensitive
         .iter()
         .map(|path| (path.clone(), Marks::SENSITIVE))
         .collect();
-    let identity = read_identity(provider, address, schema, object, body, &mut diags).await?;
+    let identity = read_identity(engine, provider, address, schema, object, body, &mut diags).await?;
     let live = Live {
         value: mark_sensitive(&schema.block, value.mark_paths(&marks)),
         private: object.private.clone(),
@@ -84,6 +97,7 @@ fn too_new(address: &ResourceInstance, what: &str, stored: i64, present: i64) ->
 }
 
 async fn read_identity(
+    engine: &Engine<'_>,
     provider: &dyn Provider,
     address: &ResourceInstance,
     schema: &Schema,
@@ -105,18 +119,31 @@ async fn read_identity(
         return Err(too_new(address, "identity", stored.version, present.version));
     }
     let kind = &*address.resource.resource.kind;
-    let answer = provider
-        .upgrade_identity(UpgradeRequest {
-            kind,
-            version: stored.version,
-            json: &stored.json,
-        })
-        .await;
+    let request = UpgradeRequest {
+        kind,
+        version: stored.version,
+        json: &stored.json,
+    };
+    let answer = {
+        let _permit = engine.permit().await;
+        provider.upgrade_identity(request).await
+    };
     let remarks = place_in(answer.diags, body, address);
     if remarks.has_errors() {
         return Err(remarks);
     }
     diags.extend(remarks);
+    if answer
+        .value
+        .as_ref()
+        .is_some_and(|value| !value.is_wholly_known())
+    {
+        let detail = format!(
+            "The provider was asked to bring the stored identity of {address} up to its present schema, and answered with \
+             values that are not known. This is a fault of the provider; tell its developers."
+        );
+        return Err(Diag::error("Invalid resource identity upgrade", detail).into());
+    }
     Ok(answer.value.filter(|value| !value.is_null()))
 }
 
