@@ -179,9 +179,21 @@ fn two_workspaces_cannot_have_one_state() -> Result<()> {
         "{workspace:#}"
     );
 
-    // Once the first is gone, which keeps its state, the second takes the state over.
+    // Whatever the second one is to destroy when it goes, that is not among it.
+    namespace.patch("second", &json!({"spec": {"deletionPolicy": "Destroy"}}))?;
+    namespace.kubectl(&["delete", "workspaces.ashlar.dev", "second"])?;
+    namespace.request("first", "look")?;
+    namespace.wait("first", "nothing was taken from it", |workspace| {
+        let status = &workspace["status"];
+        let looked = status["lastHandledReconcileAt"] == "look" && status["plan"]["standing"] == "Empty";
+        (looked && status["state"]["resourceCount"] == 1).then_some(())
+    })?;
+
+    // Once the first is gone, which keeps its state, another one takes the state over.
+    sharing("third", "b")?;
+    namespace.wait_for("third", "Ready", "False")?;
     namespace.kubectl(&["delete", "workspaces.ashlar.dev", "first"])?;
-    let workspace = namespace.wait_for("second", "Ready", "True")?;
+    let workspace = namespace.wait_for("third", "Ready", "True")?;
     assert_eq!(workspace["status"]["plan"]["summary"]["text"], "+1 ~0 -1");
     Ok(())
 }

@@ -87,7 +87,6 @@ fn a_module_reaches_nothing_of_the_operator() -> Result<()> {
         "memory": format!("/proc/{}/maps", operator.pid()),
         "shadow": "/etc/shadow",
         "home": "/root",
-        "pods": "/var/run/secrets/kubernetes.io/serviceaccount",
     });
     let module = format!(
         r#"

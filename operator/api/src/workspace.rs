@@ -92,8 +92,8 @@ pub struct WorkspaceSpec {
     #[schemars(length(max = 32), regex(pattern = PATTERN))]
     #[x_kube(validation = Rule::new("duration(self) >= duration('1s') && duration(self) <= duration('8760h')").message("retryInterval must be from 1s to 8760h"))]
     pub retry_interval: String,
-    /// How long one run may last, at least 10s. Then nothing more is started, and what runs is finished and kept; what has
-    /// not ended five minutes later is killed, and its outcome is uncertain.
+    /// How long one run may last, at least 10s. Then nothing more is started, and what runs is finished and kept; a provider
+    /// that has not ended five minutes later is killed, and what it did is uncertain.
     #[serde(default = "default_timeout")]
     #[schemars(length(max = 32), regex(pattern = PATTERN))]
     #[x_kube(validation = Rule::new("duration(self) >= duration('10s') && duration(self) <= duration('8760h')").message("timeout must be from 10s to 8760h"))]

@@ -50,6 +50,9 @@ pub struct Inputs<'a> {
     pub store: &'a dyn RunStore,
     /// Set to start nothing more.
     pub stop: &'a StopFlag,
+    /// How long providers have to end their calls once the run is stopped, in milliseconds. Then they are ended, and what
+    /// their calls brought about is uncertain. `None` waits for them.
+    pub grace_ms: Option<u64>,
     /// The Terraform version the state presents as.
     pub terraform_version: &'a str,
 }
@@ -105,7 +108,7 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     }
     let run = Run::new(&inputs, inputs.schemas);
     let mut diags = Diags::new();
-    let interrupted = run.drive(inputs.stop, &mut diags).await;
+    let interrupted = run.drive(inputs.stop, inputs.grace_ms, &mut diags).await;
     run.engine.close().await;
     let checks = check_results(&lock(&run.checks));
     if run.keeper.read(|state| state.check_results != checks) {
@@ -247,12 +250,15 @@ impl<'a> Run<'a> {
     }
 
     /// Runs all steps; tells whether it was stopped before the end.
-    async fn drive(&self, stop: &StopFlag, diags: &mut Diags) -> bool {
+    async fn drive(&self, stop: &StopFlag, grace_ms: Option<u64>, diags: &mut Diags) -> bool {
         let mut walk = self.step_graph().walk();
         let mut running = FuturesUnordered::new();
         let mut saving: BoxFuture<'_, ()> = futures::future::pending().boxed();
         let mut is_saving = false;
+        // Told to stop, or ended: beside all else, for what other providers answer meanwhile must be kept.
+        let mut telling: BoxFuture<'_, ()> = futures::future::pending().boxed();
         let mut stopping = false;
+        let mut end_at = None;
         let mut interrupted = false;
         loop {
             while let Some(turn) = walk.turn() {
@@ -284,6 +290,7 @@ impl<'a> Run<'a> {
             let mut timer = self.engine.outside.pause(wait.max(1)).fuse();
             let mut next = running.select_next_some();
             let mut save = (&mut saving).fuse();
+            let mut tell = (&mut telling).fuse();
             select_biased! {
                 (id, result) = next => {
                     let succeeded = result.is_ok();
@@ -294,11 +301,18 @@ impl<'a> Run<'a> {
                     saving = futures::future::pending().boxed();
                     is_saving = false;
                 }
+                () = tell => telling = futures::future::pending().boxed(),
                 () = timer => {}
             }
             if stop.is_set() && !stopping {
                 stopping = true;
-                self.engine.stop_providers().await;
+                let now = self.engine.outside.monotonic_ms();
+                end_at = grace_ms.map(|grace| now.saturating_add(grace));
+                telling = self.engine.stop_providers().boxed();
+            }
+            if end_at.is_some_and(|end| end <= self.engine.outside.monotonic_ms()) {
+                end_at = None;
+                telling = self.engine.end_providers().boxed();
             }
         }
     }

@@ -66,7 +66,12 @@ pub(crate) async fn act(
             // What cannot be read is left as it is.
             let readable = observed.seen.obstacle.is_none();
             if let Some(place) = observed.place.clone().filter(|_| readable)
-                && let Err(why) = release(&passing_job(context, place, &observed.workspace), *forget).await
+                && let Err(why) = release(
+                    &passing_job(context, place, &observed.workspace),
+                    *forget,
+                    &observed.seen.state,
+                )
+                .await
             {
                 return Ok(Done::Blocked(why));
             }
@@ -82,7 +87,8 @@ pub(crate) async fn act(
             let addresses = addresses.clone();
             let run = Run {
                 stage: Stage::Plan,
-                kind: ashlar_api::PlanKind::Apply,
+                // It makes nothing, so it goes on when the object is deleted.
+                kind: ashlar_api::PlanKind::Destroy,
             };
             start(context, observed, run, Cause::Requested, String::new(), |job| {
                 apply_run::settle(job, addresses)

@@ -30,7 +30,9 @@ use crate::{
 };
 
 /// How long providers have to end what they do, once a run was told to stop.
-const GRACE: Duration = Duration::from_secs(300);
+const GRACE_MS: u64 = 300_000;
+/// When a run that was told to stop is broken off, with whatever could not be stored: long after the store has given up.
+const BROKEN_OFF: Duration = Duration::from_secs(1800);
 
 /// Applies the plan with this digest.
 pub(crate) async fn run(job: Job, digest: String) -> Ended {
@@ -152,12 +154,13 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         confined: true,
         store: &held.store,
         stop: &job.tracked.stop,
+        grace_ms: Some(GRACE_MS),
     };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {
         tokio::select! {
             outcome = ashlar_runner::apply(&job.context.settings, request, &*job.tracked) => Some(outcome),
-            // Dropping the run kills its providers. What was journalled until then is found again by the next run.
+                // What was journalled until then is found again by the next run.
             () = overdue(&job.tracked.stop) => None,
         }
     });
@@ -166,20 +169,21 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         Some(outcome) => conclude(job, recovered, digest, outcome, &secrets).await,
         None => {
             let message = format!(
-                "The run was told to stop, and a provider had not ended its work {} s later: it was killed.",
-                GRACE.as_secs()
+                "The run was told to stop and was not at its end {} s later: the state could not be stored. It was broken off; \
+                 what the journal holds is taken over by the next run.",
+                BROKEN_OFF.as_secs()
             );
             job.failed(None, INTERRUPTED, message)
         }
     }
 }
 
-/// Returns once the run has been told to stop, and the grace is over.
+/// Returns long after the run was told to stop.
 async fn overdue(stop: &StopFlag) {
     while !stop.is_set() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
-    tokio::time::sleep(GRACE).await;
+    tokio::time::sleep(BROKEN_OFF).await;
 }
 
 async fn conclude(

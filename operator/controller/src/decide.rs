@@ -75,7 +75,7 @@ pub(crate) enum InputFault {
     Invalid(String),
 }
 
-/// The state, as it is stored.
+/// The state, as it is stored; the default is none at all.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct StateSeen {
     pub(crate) lineage: String,
@@ -86,6 +86,8 @@ pub(crate) struct StateSeen {
     pub(crate) begun: Option<String>,
     /// Addresses of changes whose outcome nobody knows.
     pub(crate) uncertain: Vec<String>,
+    /// Is there a state, and is it not this workspace that planned and applied to it?
+    pub(crate) foreign: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -225,11 +227,15 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         return Decision::Rest(Rest::Draining);
     }
     let vacant = seen.obstacle.is_none() && seen.state.things == 0 && seen.state.uncertain.is_empty();
-    if seen.deleting && (seen.deletion == DeletionPolicy::Retain || vacant) {
+    // Whoever asks for the destruction of what is another workspace's does not get it.
+    let retain = seen.deletion == DeletionPolicy::Retain || seen.state.foreign;
+    if seen.deleting && (retain || vacant) {
         return match &seen.lock {
             // Another replica may be at it still, and write what we would take for nothing.
             Some(lock) if lock.replica && lock.until > seen.now => Decision::Wait(Wait::Lock(lock.clone())),
-            _ => Decision::Release { forget: vacant },
+            _ => Decision::Release {
+                forget: vacant && !seen.state.foreign,
+            },
         };
     }
     let kind = if seen.deleting || seen.mode == Mode::Destroy {

@@ -105,7 +105,7 @@ impl Job {
                 })
             }
             Err(diags) => {
-                release(lock).await;
+                give_back(lock).await;
                 Err(self.lock_failed(&diags))
             }
         }
@@ -244,11 +244,11 @@ impl Held {
                 "the journal was left as it is"
             );
         }
-        release(lock).await;
+        give_back(lock).await;
     }
 }
 
-pub(crate) async fn release(lock: Lock) {
+pub(crate) async fn give_back(lock: Lock) {
     if let Err(diags) = lock.release().await {
         tracing::warn!(
             error = errors(&diags, &Default::default(), &Secrets::default()),

@@ -112,6 +112,7 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
     let mut inputs = None;
     let mut state = StateSeen::default();
     let mut obstacle = None;
+    let mut looked = false;
     let input_result = match (&place, look) {
         (None, _) => {
             let why = slot
@@ -126,10 +127,14 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
             drop(turn);
             match peeked {
                 Ok(recovered) => {
+                    looked = true;
                     obstacle = other_owner(context, place, &recovered)
                         .await
                         .or_else(|| lost(&status, &recovered, annotation(STATE_LOST)));
-                    state = state_seen(&recovered);
+                    state = StateSeen {
+                        foreign: is_foreign(&recovered, &uid),
+                        ..state_seen(&recovered)
+                    };
                     note_spent(&mut status, recovered.begun.as_ref());
                     // What is known of a state that is gone is kept until a person lets it go.
                     if obstacle.is_none() {
@@ -154,7 +159,7 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         }
     };
     let requested_at = annotation(REQUESTED_AT).or_else(|| annotation(FLUX_REQUESTED_AT));
-    let settled = annotation(SETTLED).filter(|given| Some(given) != status.last_handled_settled.as_ref());
+    let settled = note_settled(&mut status, annotation(SETTLED), &state.uncertain, looked);
     let seen = Seen {
         now,
         deleting,
@@ -210,6 +215,29 @@ fn lost(status: &WorkspaceStatus, recovered: &Recovered, accepted: Option<String
     })
 }
 
+/// The annotation that names settled changes, if it is to be obeyed: it speaks of what is uncertain when it is first seen,
+/// never of what a later run leaves. Taken away and set again it is a new one.
+fn note_settled(
+    status: &mut WorkspaceStatus,
+    given: Option<String>,
+    uncertain: &[String],
+    looked: bool,
+) -> Option<String> {
+    if given == status.last_handled_settled || !looked {
+        return None;
+    }
+    let named = given.as_ref().is_some_and(|given| {
+        given
+            .split(',')
+            .any(|address| uncertain.iter().any(|known| known == address.trim()))
+    });
+    if named {
+        return given;
+    }
+    status.last_handled_settled = given;
+    None
+}
+
 /// Remembers beside the state, which may be restored from an older copy, whose approval is spent.
 fn note_spent(status: &mut WorkspaceStatus, begun: Option<&String>) {
     if let Some(begun) = begun.filter(|begun| !status.spent_plans.contains(begun)) {
@@ -218,30 +246,36 @@ fn note_spent(status: &mut WorkspaceStatus, begun: Option<&String>) {
     }
 }
 
-/// Another workspace of this namespace, if it exists still, whose state this is: two that apply to one state would destroy
-/// each other's objects.
+/// A state that another workspace, or a command line, applied to, and this workspace never planned on.
+fn is_foreign(recovered: &Recovered, uid: &str) -> bool {
+    match &recovered.owner {
+        Some(owner) => owner.uid != uid,
+        None => !recovered.state.lineage.is_empty(),
+    }
+}
+
+/// Another workspace of this namespace, if one of that name exists still, whose state this is: two that apply to one state
+/// would destroy each other's objects.
 async fn other_owner(context: &Context, place: &Place, recovered: &Recovered) -> Option<String> {
-    let owner = recovered.owner.as_ref().filter(|owner| owner.uid != place.uid)?;
+    let owner = recovered
+        .owner
+        .as_ref()
+        .filter(|owner| owner.name != place.name)?;
     let api: Api<Workspace> = Api::namespaced(context.client.clone(), &place.namespace);
-    let found = match api.get_metadata_opt(&owner.name).await {
-        Ok(found) => found,
-        Err(error) => {
-            return Some(format!(
-                "Workspace {} cannot be read: {}.",
-                owner.name,
-                reason(&error)
-            ));
-        }
-    };
-    let exists = found.is_some_and(|found| found.uid().as_ref() == Some(&owner.uid));
-    exists.then(|| {
-        format!(
-            "The state in Secret {} is that of Workspace {}. Give this one another state.secretSuffix, or delete that one \
-             first, with deletionPolicy Retain.",
+    match api.get_metadata_opt(&owner.name).await {
+        Ok(None) => None,
+        Ok(Some(_)) => Some(format!(
+            "The state in Secret {} is that of Workspace {}. Delete this Workspace, which leaves the state alone, and make it \
+             anew with another state.secretSuffix.",
             place.slot.secret(),
             owner.name
-        )
-    })
+        )),
+        Err(error) => Some(format!(
+            "Workspace {} cannot be read: {}.",
+            owner.name,
+            reason(&error)
+        )),
+    }
 }
 
 /// The workspace's own times.
@@ -293,6 +327,7 @@ pub(crate) fn state_seen(recovered: &Recovered) -> StateSeen {
             .into_iter()
             .map(|change| change.address)
             .collect(),
+        foreign: false,
     }
 }
 

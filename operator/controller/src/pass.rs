@@ -55,8 +55,15 @@ pub(crate) async fn pass(cached: Arc<Workspace>, context: Arc<Context>) -> Resul
         context.forget(&namespace, &name, observed.workspace.uid().as_deref());
         return Ok(Action::await_change());
     }
-    // What the last run brought must stand in the status before the next run begins.
-    if observed.ended.is_some() && decision.starts_run() {
+    // What the last run brought must stand in the status before the next run begins; and that nothing is left, before what
+    // is left is removed: else its absence could be taken for a loss.
+    let fresh = observed
+        .workspace
+        .status
+        .as_ref()
+        .and_then(|status| status.state.as_ref());
+    let untold = matches!(decision, Decision::Release { .. }) && fresh != observed.status.state.as_ref();
+    if (observed.ended.is_some() && decision.starts_run()) || untold {
         publish(&context, &api, &mut observed, &decision, inputs).await?;
         return Ok(Action::requeue(Duration::ZERO));
     }

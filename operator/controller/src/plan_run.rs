@@ -46,6 +46,32 @@ struct Ready {
     secrets: Secrets,
 }
 
+/// Why there is nothing to plan from.
+struct Unready {
+    diags: Diags,
+    sources: Sources,
+    /// Can only other inputs help?
+    lasting: bool,
+}
+
+impl Unready {
+    fn lasting(diags: Diags, sources: Sources) -> Self {
+        Self {
+            diags,
+            sources,
+            lasting: true,
+        }
+    }
+
+    fn passing(diags: Diags) -> Self {
+        Self {
+            diags,
+            sources: Sources::new(),
+            lasting: false,
+        }
+    }
+}
+
 /// Plans. `before` is the workspace as the decision saw it.
 pub(crate) async fn run(job: Job, kind: PlanKind, from: Material, before: Workspace) -> Ended {
     let permits = job.context.plan_permits.clone();
@@ -125,13 +151,16 @@ async fn attempt(
     };
     let ready = match prepare(job, from, &plans).await {
         Ok(ready) => ready,
-        Err((diags, sources)) => {
-            let message = errors(&diags, &sources, &Secrets::default());
+        Err(Unready {
+            diags,
+            sources,
+            lasting,
+        }) => {
             let fault = Fault {
-                reason: INVALID,
-                invalid: true,
+                reason: if lasting { INVALID } else { PLAN_FAILED },
+                invalid: lasting,
                 interrupted: false,
-                message,
+                message: errors(&diags, &sources, &Secrets::default()),
             };
             return job.end(Some(&held.recovered), Outcome::Failed(fault));
         }
@@ -180,6 +209,10 @@ async fn attempt(
         return faulty(&diags, &sources, &secrets, &held.recovered);
     };
     if refresh && let Err(diags) = settle_read(held).await {
+        return faulty(&diags, &sources, &secrets, &held.recovered);
+    }
+    // Whoever plans on a state first has it, until that workspace goes.
+    if let Err(diags) = held.store.claim().await {
         return faulty(&diags, &sources, &secrets, &held.recovered);
     }
     let basis = Basis {
@@ -267,8 +300,8 @@ pub(crate) async fn write_outputs(job: &Job, recovered: &Recovered) -> Result<()
     .await
 }
 
-/// Module and values, or what is wrong with them: only other inputs help then.
-async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, (Diags, Sources)> {
+/// Module and values, or why there are none.
+async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, Unready> {
     let os = |env: Vec<(String, String)>| {
         env.into_iter()
             .map(|(name, value)| (name.into(), value.into()))
@@ -280,7 +313,7 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             let mut sources = Sources::new();
             let (module, diags) = load_module(&files, &mut sources);
             if diags.has_errors() {
-                return Err((diags, sources));
+                return Err(Unready::lasting(diags, sources));
             }
             match values::resolve(&inputs.values, &module) {
                 Ok(given) => Ok(Ready {
@@ -290,22 +323,19 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                     secrets: inputs.secrets,
                     bundle: inputs.bundle,
                 }),
-                Err(diags) => Err((diags, sources)),
+                Err(diags) => Err(Unready::lasting(diags, sources)),
             }
         }
         Material::LastApplied(digest) => {
-            let kept = plans
-                .load(&digest)
-                .await
-                .map_err(|diags| (diags, Sources::new()))?;
+            let kept = plans.load(&digest).await.map_err(Unready::passing)?;
             let plan = kept.ok_or_else(|| {
                 let detail = "The inputs are gone, and so is the plan that was applied last, so there is nothing to plan the \
                               destruction from. Restore the inputs, or set deletionPolicy to Retain.";
-                (Diag::error("Inputs are gone", detail).into(), Sources::new())
+                Unready::lasting(Diag::error("Inputs are gone", detail).into(), Sources::new())
             })?;
-            let kept = Kept::decode(&plan).map_err(|diags| (diags, Sources::new()))?;
-            let plan = wire::decode(&kept.plan).map_err(|diags| (diags, Sources::new()))?;
-            let (env, secrets) = job.environment().await.map_err(|diags| (diags, Sources::new()))?;
+            let kept = Kept::decode(&plan).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
+            let plan = wire::decode(&kept.plan).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
+            let (env, secrets) = job.environment().await.map_err(Unready::passing)?;
             let input = |value| Input {
                 value: InputValue::Value(value, None),
                 origin: Origin::Direct,

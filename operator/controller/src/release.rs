@@ -8,17 +8,24 @@ use ashlar_store::kube::lock_exists;
 use tokio::sync::Semaphore;
 
 use crate::{
+    decide::StateSeen,
     ended::{Ended, Outcome},
-    job::{Job, plain},
+    job::{Job, give_back, plain},
+    observe::state_seen,
 };
 
 /// Puts the state in order, and with `forget` removes it if it is empty. `Err` says what keeps the workspace for now.
-pub(crate) async fn release(job: &Job, forget: bool) -> Result<(), String> {
-    match lock_exists(&job.context.client, &job.place.slot).await {
-        // Nobody has ever run here, or all of it is gone already.
-        Ok(false) => return Ok(()),
-        Ok(true) => {}
-        Err(diags) => return Err(plain(&diags)),
+pub(crate) async fn release(job: &Job, forget: bool, seen: &StateSeen) -> Result<(), String> {
+    if seen.foreign {
+        return Ok(());
+    }
+    if *seen == StateSeen::default() {
+        match lock_exists(&job.context.client, &job.place.slot).await {
+            // Nobody has ever run here, or all of it is gone already.
+            Ok(false) => return Ok(()),
+            Ok(true) => {}
+            Err(diags) => return Err(plain(&diags)),
+        }
     }
     // It is short, and must not wait for other runs.
     let held = match job
@@ -39,11 +46,15 @@ pub(crate) async fn release(job: &Job, forget: bool) -> Result<(), String> {
     if !forget {
         return held.leave().await.map_err(|diags| plain(&diags));
     }
-    if !held.recovered.state.is_empty() || !held.recovered.uncertain.is_empty() {
+    let now = state_seen(&held.recovered);
+    if now.things > 0 || !now.uncertain.is_empty() {
         held.finish().await;
         // Not empty after all: it is decided anew.
         return Err("The state is not empty any more.".to_owned());
     }
-    held.store.delete().await.map_err(|diags| plain(&diags))?;
+    if let Err(diags) = held.store.delete().await {
+        give_back(held.lock).await;
+        return Err(plain(&diags));
+    }
     held.lock.delete().await.map_err(|diags| plain(&diags))
 }

@@ -203,6 +203,12 @@ impl<'a> Engine<'a> {
         futures::future::join_all(providers.iter().map(|provider| provider.stop())).await;
     }
 
+    /// Ends providers whatever they are doing; their calls answer with errors.
+    pub async fn end_providers(&self) {
+        let providers = lock(&self.started).clone();
+        futures::future::join_all(providers.iter().map(|provider| provider.close())).await;
+    }
+
     /// Runs something that takes a while, telling who watches.
     pub async fn watched<T>(
         &self,

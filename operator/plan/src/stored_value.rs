@@ -39,11 +39,18 @@ pub fn stored_value(
     Ok(gather(config, instances, &ty))
 }
 
+/// The largest index that is taken for one.
+const MOST_INSTANCES: i64 = 1_000_000;
+
 /// A tuple, an object or the one instance, as the resource is configured. Nothing is told of a single object that is not
 /// there, not even its type: a fault that only its absence makes would be none of the configuration's.
 fn gather(config: &ResourceConfig, mut instances: BTreeMap<InstanceKey, Value>, ty: &Type) -> Value {
     if config.count.is_some() {
         let last = instances.keys().filter_map(index).max();
+        if last.is_some_and(|last| last > MOST_INSTANCES) {
+            // No count made this; whoever wrote such a key must not have a list of that length made.
+            return Value::dynamic();
+        }
         let at = |index| instances.remove(&InstanceKey::Int(index));
         let values = (0..=last.unwrap_or(-1)).map(at);
         return Value::tuple(

@@ -32,6 +32,8 @@ pub struct ApplyRequest<'a> {
     pub store: &'a dyn RunStore,
     /// Set to start nothing more.
     pub stop: &'a StopFlag,
+    /// How long providers have to end their calls then, in milliseconds; `None` for as long as it takes.
+    pub grace_ms: Option<u64>,
 }
 
 /// What came of it.
@@ -115,6 +117,7 @@ async fn attempt(
                 progress,
                 store: request.store,
                 stop: request.stop,
+                grace_ms: request.grace_ms,
                 terraform_version: TERRAFORM_VERSION,
             })
             .await;

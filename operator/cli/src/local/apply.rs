@@ -64,6 +64,7 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         confined: false,
         store: &store,
         stop: &stop,
+        grace_ms: None,
     };
     let outcome = apply(&session.settings, request, &Lines::new(printer)).await;
     watcher.abort();

@@ -127,6 +127,7 @@ impl Bench {
             confined: false,
             store: &store,
             stop: &stop,
+            grace_ms: None,
         };
         let applied = apply(&settings, request, &Unwatched).await;
         let failed = applied.diags.has_errors();

@@ -27,6 +27,7 @@ pub(crate) fn pending() -> Seen {
             things: 2,
             begun: None,
             uncertain: Vec::new(),
+            foreign: false,
         },
         obstacle: None,
         plan: Some(PlanSeen {
@@ -424,4 +425,20 @@ fn a_suspended_workspace_says_whether_it_is_as_wanted() {
         &[&suspended, &standing(Standing::Applied), &changed],
         current(false),
     );
+}
+
+#[test]
+fn what_is_another_workspaces_is_never_destroyed() {
+    let foreign = |seen: &mut Seen| seen.state.foreign = true;
+    check(
+        &[&destroying, &auto, &foreign],
+        Decision::Release { forget: false },
+    );
+    let vacant = |seen: &mut Seen| seen.state.things = 0;
+    check(
+        &[&destroying, &foreign, &vacant],
+        Decision::Release { forget: false },
+    );
+    // One that is not deleted plans on it, if it is let: a state of a command line is taken over so.
+    check(&[&foreign], waiting(None));
 }

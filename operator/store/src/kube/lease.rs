@@ -144,6 +144,8 @@ async fn try_acquire(
         let free = match &claim {
             Claim::Free => true,
             Claim::RunOut(holder) => match &holder.replica {
+                // Ours was not given back: this process runs one thing at a time on a state, and that is now this.
+                Some(replica) if replica == presence.id() => true,
                 Some(replica) => presence.is_gone(replica).await?,
                 None => false,
             },
@@ -318,21 +320,7 @@ impl Lock {
     /// Gives the lock back by removing the Lease, once there is no state to lock any more.
     pub async fn delete(self) -> Result<(), Diags> {
         self.task.abort();
-        let shared = &self.shared;
-        let what = shared.what();
-        let lease = shared.lease.lock().await;
-        let preconditions = ::kube::api::Preconditions {
-            resource_version: lease.metadata.resource_version.clone(),
-            uid: lease.metadata.uid.clone(),
-        };
-        let params = ::kube::api::DeleteParams {
-            preconditions: Some(preconditions),
-            ..Default::default()
-        };
-        match call("delete", what, shared.api.delete(&shared.slot.lease(), &params)).await {
-            Err(fault) if !fault.is_not_found() => Err(fault.diags(RELEASE)),
-            _ => Ok(()),
-        }
+        self.shared.remove().await.map_err(|fault| fault.diags(RELEASE))
     }
 }
 
@@ -513,6 +501,43 @@ impl Patience<'_> {
         }
         tokio::time::sleep(AGAIN).await;
         Ok(())
+    }
+}
+
+impl Shared {
+    async fn remove(&self) -> Result<(), Fault> {
+        let name = self.slot.lease();
+        let mut lease = self.lease.lock().await;
+        let mut attempts = 0;
+        loop {
+            let params = ::kube::api::DeleteParams {
+                preconditions: Some(::kube::api::Preconditions {
+                    resource_version: lease.metadata.resource_version.clone(),
+                    uid: lease.metadata.uid.clone(),
+                }),
+                ..Default::default()
+            };
+            let answer = self.api.delete(&name, &params);
+            let fault = match call("delete", self.what(), answer).await {
+                Ok(_) => return Ok(()),
+                Err(fault) if fault.is_not_found() => return Ok(()),
+                Err(fault) => fault,
+            };
+            attempts += 1;
+            if attempts > 4 || !(fault.is_conflict() || fault.is_passing()) {
+                return Err(fault);
+            }
+            if fault.is_passing() {
+                tokio::time::sleep(RENEW_AGAIN).await;
+            }
+            match self.mine().await {
+                Ok(found) => *lease = found,
+                // It is gone, or someone else's.
+                Err(Fault::LockLost { .. }) => return Ok(()),
+                Err(fault) if fault.is_passing() => {}
+                Err(fault) => return Err(fault),
+            }
+        }
     }
 }
 

@@ -100,6 +100,21 @@ impl KubeStore {
         self.note(&notes).await
     }
 
+    /// Notes that the state, if there is one, is that of the workspace this store was opened for.
+    pub async fn claim(&self) -> Result<(), Diags> {
+        let Some(owner) = &self.owner else { return Ok(()) };
+        let owner = serde_json::to_string(owner).unwrap_or_default();
+        let due = {
+            let state = self.state.lock().await;
+            state.exists() && annotation(state.secret(), OWNER) != Some(&owner)
+        };
+        if due {
+            self.note(&[(OWNER, Some(owner))]).await
+        } else {
+            Ok(())
+        }
+    }
+
     async fn note(&self, notes: &[(&str, Option<String>)]) -> Result<(), Diags> {
         let mut state = self.state.lock().await;
         let noted = state.note(&self.lock, notes).await;

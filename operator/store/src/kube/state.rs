@@ -107,6 +107,11 @@ impl StateSecret {
         }
     }
 
+    /// Is there one?
+    pub(super) fn exists(&self) -> bool {
+        self.secret.exists()
+    }
+
     /// The Secret as last seen.
     pub(super) fn secret(&self) -> &Secret {
         self.secret.secret()
