@@ -1,7 +1,7 @@
 //! A provider fails in the middle of an apply: what was made is kept and told, and the next run goes on from there.
 
 use anyhow::Result;
-use ashlar_e2e::{Bench, Namespace, Operator, condition};
+use ashlar_e2e::{Bench, Namespace, Operator, condition, reason};
 use serde_json::json;
 
 use crate::kiln;
@@ -82,5 +82,51 @@ fn a_provider_that_dies_in_a_call_leaves_an_uncertain_change() -> Result<()> {
     let workspace = namespace.wait_for(kiln::NAME, "Ready", "True")?;
     assert_eq!(workspace["status"]["run"], serde_json::Value::Null);
     assert_eq!(world.count("finish", "create", "brittle")?, 1);
+    Ok(())
+}
+
+#[test]
+fn a_provider_that_never_ends_is_killed_and_what_others_did_is_kept() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "hangs")?;
+    let _operator = Operator::start(&namespace, &["--provider-grace", "2"])?;
+    let module = r#"
+terraform {
+  required_providers {
+    snoop = { source = "forge.test/studio/snoop" }
+  }
+}
+resource "snoop_hang" "ever" {
+  name        = "ever"
+  ignore_stop = true
+}
+resource "terraform_data" "apart" {}
+resource "terraform_data" "after" {
+  input = snoop_hang.ever.id
+}
+"#;
+    let manifest = json!({
+        "apiVersion": "ashlar.dev/v1alpha1",
+        "kind": "Workspace",
+        "metadata": {"name": "hangs"},
+        "spec": {
+            "source": {"inline": {"files": {"main.tf": module}}},
+            "approval": {"policy": "Auto"},
+            "timeout": "10s",
+        },
+    });
+    namespace.apply(&manifest.to_string())?;
+    let workspace = namespace.wait(
+        "hangs",
+        "the hanging change is told to be uncertain",
+        |workspace| {
+            (reason(workspace, "Ready").as_deref() == Some("UncertainChanges")).then(|| workspace.clone())
+        },
+    )?;
+    let uncertain = json!([{"address": "snoop_hang.ever", "action": "create"}]);
+    assert_eq!(workspace["status"]["run"]["uncertain"], uncertain);
+    assert_eq!(workspace["status"]["state"]["resourceCount"], 1);
+    // It goes with what is uncertain noted, and does not wait for anyone.
+    namespace.kubectl(&["delete", "workspaces.ashlar.dev", "hangs", "--timeout=60s"])?;
     Ok(())
 }

@@ -29,8 +29,6 @@ use crate::{
     plan_run::write_outputs,
 };
 
-/// How long providers have to end what they do, once a run was told to stop.
-const GRACE_MS: u64 = 300_000;
 /// When a run that was told to stop is broken off, with whatever could not be stored: long after the store has given up.
 const BROKEN_OFF: Duration = Duration::from_secs(1800);
 
@@ -154,7 +152,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         confined: true,
         store: &held.store,
         stop: &job.tracked.stop,
-        grace_ms: Some(GRACE_MS),
+        grace_ms: Some(job.context.grace_ms),
     };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {

@@ -32,6 +32,8 @@ pub(crate) struct Context {
     pub(crate) key: OperatorKey,
     pub(crate) presence: Presence,
     pub(crate) settings: Settings,
+    /// How long providers have to end what they do, in milliseconds.
+    pub(crate) grace_ms: u64,
     /// Holds a folder per run with the files of its module.
     pub(crate) work: PathBuf,
     pub(crate) registry: Arc<Registry>,

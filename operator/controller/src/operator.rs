@@ -83,6 +83,7 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
             },
         ),
         settings,
+        grace_ms: u64::from(args.provider_grace) * 1000,
         work: args.work_dir.join("run"),
         client,
         key,
