@@ -113,6 +113,7 @@ resource "terraform_data" "after" {
             "source": {"inline": {"files": {"main.tf": module}}},
             "approval": {"policy": "Auto"},
             "timeout": "10s",
+            "retryInterval": "2s",
         },
     });
     namespace.apply(&manifest.to_string())?;
