@@ -190,6 +190,8 @@ async fn attempt(
     let request = PlanRequest {
         files: ready.files,
         inputs: ready.inputs,
+        // Values come from objects of the cluster, so none has a place in a text.
+        sources: Sources::new(),
         env: ready.env,
         options,
         state: held.recovered.state.clone(),

@@ -23,6 +23,8 @@ pub struct PlanRequest {
     pub files: Vec<(Arc<str>, Arc<str>)>,
     /// Values for its variables.
     pub inputs: BTreeMap<Arc<str>, Input>,
+    /// The texts that places of the values lie in.
+    pub sources: Sources,
     /// The environment of its plugins, beside what they always have.
     pub env: Vec<(OsString, OsString)>,
     /// The person's choices.
@@ -55,8 +57,8 @@ pub fn load_module(files: &[(Arc<str>, Arc<str>)], sources: &mut Sources) -> (Mo
 }
 
 /// Plans.
-pub async fn plan(settings: &Settings, request: PlanRequest, progress: &dyn Progress) -> PlanOutcome {
-    let mut sources = Sources::new();
+pub async fn plan(settings: &Settings, mut request: PlanRequest, progress: &dyn Progress) -> PlanOutcome {
+    let mut sources = std::mem::take(&mut request.sources);
     let mut schemas = Schemas::new();
     let mut diags = Diags::new();
     let mut redact: Redactor = Arc::new(str::to_owned);

@@ -108,6 +108,7 @@ impl<'a> Session<'a> {
         let request = PlanRequest {
             files: inputs::module_files(&self.dir)?,
             inputs: given,
+            sources,
             env: Vec::new(),
             options: Options {
                 mode,

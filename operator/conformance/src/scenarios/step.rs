@@ -19,8 +19,8 @@ use serde_json::{Value as Json, json};
 use super::{facts, world};
 
 /// Where a scenario runs.
-pub(super) struct Bench {
-    pub(super) work: PathBuf,
+pub(crate) struct Bench {
+    pub(crate) work: PathBuf,
     world: PathBuf,
     settings: Settings,
 }
@@ -32,7 +32,7 @@ struct Marks {
 }
 
 impl Bench {
-    pub(super) fn new(root: &Path, settings: Settings) -> anyhow::Result<Self> {
+    pub(crate) fn new(root: &Path, settings: Settings) -> anyhow::Result<Self> {
         let bench = Self {
             work: root.join("work"),
             world: root.join("world"),
@@ -44,7 +44,7 @@ impl Bench {
     }
 
     /// Runs a step; the inner error says what of it cannot be run yet.
-    pub(super) async fn run(&self, step: &Json) -> anyhow::Result<Result<Json, String>> {
+    pub(crate) async fn run(&self, step: &Json) -> anyhow::Result<Result<Json, String>> {
         self.prepare(step)?;
         let action = step["action"].as_str().context("a step without action")?;
         let mut out = json!({ "name": step["name"], "action": action });
@@ -80,6 +80,7 @@ impl Bench {
         let request = PlanRequest {
             files,
             inputs,
+            sources,
             env: self.environment(step),
             options: Options {
                 mode,
@@ -194,14 +195,14 @@ impl Bench {
                 );
             }
         }
-        let mut names = vec!["terraform.tfvars".to_owned()];
+        let mut names = vec!["terraform.tfvars".to_owned(), "terraform.tfvars.json".to_owned()];
         let mut automatic: Vec<String> = std::fs::read_dir(&self.work)?
             .filter_map(|entry| {
                 entry
                     .ok()
                     .map(|entry| entry.file_name().to_string_lossy().into_owned())
             })
-            .filter(|name| name.ends_with(".auto.tfvars"))
+            .filter(|name| name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json"))
             .collect();
         automatic.sort();
         names.extend(automatic);
