@@ -3,14 +3,16 @@
 //! Rules: Terraform `configs/provider_validation.go`, `terraform/transform_provider.go`.
 
 use ashlar_addr::{LocalProvider, Provider};
-use ashlar_diag::Diag;
+use ashlar_diag::{Diag, Diags};
 
 use crate::{load::Loader, provider_name};
 
 impl Loader {
     /// Once all files are read.
     pub(crate) fn resolve_providers(&mut self) {
-        self.duplicate_requirements();
+        // Terraform looks at the use of providers only in a module that is sound by itself.
+        let sound = !self.diags.has_errors();
+        let mut told = self.duplicate_requirements();
         let module = &self.module;
         let mut resolved = Vec::with_capacity(module.resources.len());
         for (resource, config) in &module.resources {
@@ -21,8 +23,7 @@ impl Loader {
                     "The type's first word {:?} is no name for a provider: {why}.",
                     &*local.name
                 );
-                self.diags
-                    .push(Diag::error("Invalid provider local name", detail).at(config.header));
+                told.push(Diag::error("Invalid provider local name", detail).at(config.header));
             } else if implied && !module.required_providers.contains_key(&local.name) {
                 let provider = Provider::implied(&local.name);
                 for (name, _) in module
@@ -35,8 +36,7 @@ impl Loader {
                          Use the same name, or set provider = {name} in the resource.",
                         provider.for_display()
                     );
-                    self.diags
-                        .push(Diag::warning("Duplicate required provider", detail).at(config.header));
+                    told.push(Diag::warning("Duplicate required provider", detail).at(config.header));
                 }
             }
             resolved.push(module.source_of(&local.name));
@@ -54,9 +54,11 @@ impl Loader {
                 Diag::error("Provider configuration not present", detail)
             })
             .collect();
-        // Terraform looks for them only in a module that is sound by itself.
-        if !self.diags.has_errors() {
-            self.diags.extend(absent);
+        if !told.has_errors() {
+            told.extend(absent);
+        }
+        if sound {
+            self.diags.extend(told);
         }
         for (config, provider) in self.module.resources.values_mut().zip(resolved) {
             config.provider_config.provider = provider;
@@ -72,7 +74,8 @@ impl Loader {
         local.alias.is_some() && !self.module.providers.keys().any(same)
     }
 
-    fn duplicate_requirements(&mut self) {
+    fn duplicate_requirements(&self) -> Diags {
+        let mut diags = Diags::new();
         let required = &self.module.required_providers;
         let mut seen = std::collections::BTreeSet::new();
         for (name, entry) in required {
@@ -94,8 +97,8 @@ impl Loader {
             } else {
                 continue;
             };
-            self.diags
-                .push(Diag::warning("Duplicate required provider", detail).at(entry.declared));
+            diags.push(Diag::warning("Duplicate required provider", detail).at(entry.declared));
         }
+        diags
     }
 }

@@ -156,7 +156,7 @@ fn files_are_read_in_order_of_their_names() {
         .map(|place| place.file)
         .collect();
     assert_eq!(blamed, ["b.tf".into()]);
-    let (_, diags) = load([("x_override.tf", ""), ("y.tf.json", "{}")], &mut sources);
+    let (_, diags) = load([("x_override.tf", ""), ("override.tf.json", "{}")], &mut sources);
     assert_eq!(
         diags.iter().map(|diag| &*diag.summary).collect::<Vec<_>>(),
         ["Not supported yet"; 2]
@@ -208,8 +208,11 @@ fn blocks_and_labels_must_fit() {
         &[
             "Invalid resource type name 1:10-1:15",
             "Invalid resource name 1:16-1:19",
-            "Invalid provider local name 1:1-1:19",
         ],
+    );
+    check(
+        "resource \"-a\" \"b\" {}\n",
+        &["Invalid resource type name 1:10-1:14"],
     );
     check("output \"o\" {}\n", &["Missing required argument 1:12-1:12"]);
     check(
