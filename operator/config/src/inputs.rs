@@ -7,7 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::{
-    CheckRule, Given, Reference, Scope, Subject, Variable, evaluate_constant, only_arguments, references,
+    CheckRule, Given, Reference, Scope, Shape, Subject, Variable, evaluate_constant, only_arguments,
+    references,
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::parse_file;
@@ -57,7 +58,7 @@ pub enum Origin {
     Direct,
 }
 
-/// Reads a file of values (`*.tfvars`).
+/// Reads a file of values (`*.tfvars`, `*.tfvars.json`).
 pub fn parse_values_file(
     name: impl Into<Arc<str>>,
     text: impl Into<Arc<str>>,
@@ -67,16 +68,28 @@ pub fn parse_values_file(
     let file = sources.add(name.clone(), text);
     let (body, mut diags) = parse_file(sources, file);
     let mut inputs = BTreeMap::new();
-    if let Some(block) = body.blocks_of("variable").next() {
+    let declarations = Shape {
+        required: &[],
+        optional: &[],
+        blocks: &[("variable", &["name"])],
+    };
+    // Whatever else is at fault here is told below.
+    let found = declarations.split(body.clone(), None, &mut Diags::new());
+    if let Some(block) = found.blocks.first() {
         let detail =
             "This file gives values to variables: NAME = VALUE. Declarations belong into a .tf file.";
         diags.push(Diag::error("Variable declaration in .tfvars file", detail).at(block.kind.span));
         return (inputs, diags);
     }
-    diags.extend(only_arguments(&body));
-    for attribute in body.attributes {
+    let (attributes, faults) = only_arguments(body);
+    diags.extend(faults);
+    let sound = !diags.has_errors();
+    for attribute in attributes {
         let (value, faults) = evaluate_constant(&attribute.expr);
-        diags.extend(faults);
+        // In a file with faults Terraform looks at no value.
+        if sound {
+            diags.extend(faults);
+        }
         let value = InputValue::Value(value, Some(attribute.expr.span));
         inputs.insert(
             attribute.name.name,

@@ -5,7 +5,7 @@
 use ashlar_addr::{Mode, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{CheckRule, Shape, Subject, constant, evaluate_constant, references};
-use ashlar_syntax::{Attribute, Block, Expr, Literal, Step, Traversal};
+use ashlar_syntax::{Attribute, Block, Expr, ExprKind, Literal, Step, Traversal};
 use ashlar_value::{Number, Path, PathStep, Type, Value};
 
 use crate::{
@@ -135,20 +135,20 @@ fn path(traversal: &Traversal) -> Path {
 
 /// A condition names its own resource as `self`, or not at all.
 fn self_references(block: &Block, resource: &Resource) -> Diags {
+    let body = block.body.as_read();
     let own = |expr: &&Expr| {
         let (found, _) = references(expr);
         found
             .iter()
             .any(|reference| matches!(&reference.subject, Subject::Resource(named) if named == resource))
     };
-    let exprs = ["condition", "error_message"]
-        .into_iter()
-        .filter_map(|name| block.body.attribute(name));
     let blame = |expr: &Expr| {
         let detail = format!("{resource} may not refer to itself here. A postcondition can use self.");
         Diag::error(format!("Invalid reference in {}", block.kind.name), detail).at(expr.span)
     };
-    exprs
+    ["condition", "error_message"]
+        .into_iter()
+        .filter_map(|name| body.attribute(name))
         .map(|attribute| &attribute.expr)
         .filter(own)
         .map(blame)
@@ -156,7 +156,15 @@ fn self_references(block: &Block, resource: &Resource) -> Diags {
 }
 
 /// The entries of `replace_triggered_by`: each names one resource, and nothing else but `each.key` or `count.index`.
-fn triggers(expr: &Expr, diags: &mut Diags) -> Vec<Expr> {
+fn triggers(expr: &Expr, told: &mut Diags) -> Vec<Expr> {
+    let mut diags = Diags::new();
+    let triggers = read_triggers(expr, &mut diags);
+    told.extend(diags);
+    triggers
+}
+
+/// Behind an entry at fault the others are read, but not looked at, as in Terraform.
+fn read_triggers(expr: &Expr, diags: &mut Diags) -> Vec<Expr> {
     let items = match static_expr::list(expr) {
         Ok(items) => items,
         Err(diag) => {
@@ -164,8 +172,24 @@ fn triggers(expr: &Expr, diags: &mut Diags) -> Vec<Expr> {
             return Vec::new();
         }
     };
+    let mut triggers = Vec::with_capacity(items.len());
     for item in items {
-        let (found, faults) = references(item);
+        let item = match item.in_json_string() {
+            None if matches!(item.kind, ExprKind::JsonObject(_) | ExprKind::JsonScalar(_)) => {
+                let detail = "An entry is a string that holds a reference.";
+                diags.push(Diag::error("Invalid reference expression", detail).at(item.span));
+                continue;
+            }
+            None => item.clone(),
+            Some((inner, faults)) => {
+                diags.extend(faults);
+                inner
+            }
+        };
+        if diags.has_errors() {
+            continue;
+        }
+        let (found, faults) = references(&item);
         let failed = faults.has_errors();
         diags.extend(faults.map(|diag| diag.at(item.span)));
         if failed {
@@ -199,6 +223,7 @@ fn triggers(expr: &Expr, diags: &mut Diags) -> Vec<Expr> {
             let detail = "An entry names exactly one resource, instance or attribute.";
             diags.push(Diag::error("Invalid replace_triggered_by expression", detail).at(item.span));
         }
+        triggers.push(item);
     }
-    items.to_vec()
+    triggers
 }

@@ -83,9 +83,6 @@ fn is_config(name: &str) -> bool {
 fn unread(name: &str, file: FileId) -> Option<Diag> {
     let start = Span::new(file, 0, 0);
     let stem = name.strip_suffix(".json").unwrap_or(name).trim_end_matches(".tf");
-    if name.ends_with(".json") {
-        return Some(not_yet("configuration in JSON syntax", start));
-    }
     (stem == "override" || stem.ends_with("_override")).then(|| not_yet("override files", start))
 }
 

@@ -4,7 +4,7 @@
 
 use ashlar_diag::Diag;
 use ashlar_eval::{CheckRule, Shape, constant, only_arguments, type_constraint};
-use ashlar_syntax::{Block, is_identifier};
+use ashlar_syntax::{Block, Expr, ExprKind, is_identifier};
 use ashlar_value::Type;
 
 use crate::{
@@ -82,28 +82,37 @@ impl Loader {
             let detail = format!("The output {:?} is declared twice in this module.", &*label.name);
             diags.push(Diag::error("Duplicate output definition", detail).at(header));
         }
-        if let Some(value) = content.take("value") {
-            let output = Output {
-                value: value.expr,
-                ty,
-                defaults,
-                sensitive,
-                ephemeral,
-                deprecated,
-                description,
-                depends_on,
-                depends_on_faults,
-                preconditions,
-                header,
-            };
-            self.module.outputs.insert(label.name.clone(), output);
-        }
+        // One without a value is a fault told already, but takes the name all the same.
+        let value = content.take("value").map(|attribute| attribute.expr);
+        let value = value.unwrap_or(Expr {
+            kind: ExprKind::Broken,
+            span: header,
+        });
+        let output = Output {
+            value,
+            ty,
+            defaults,
+            sensitive,
+            ephemeral,
+            deprecated,
+            description,
+            depends_on,
+            depends_on_faults,
+            preconditions,
+            header,
+        };
+        self.module.outputs.insert(label.name.clone(), output);
     }
 
     pub(crate) fn locals_block(&mut self, block: Block) {
-        self.diags.extend(only_arguments(&block.body));
-        for attribute in block.body.attributes {
+        let (attributes, faults) = only_arguments(block.body);
+        self.diags.extend(faults);
+        for attribute in attributes {
             let name = attribute.name;
+            if !is_identifier(&name.name) {
+                self.diags
+                    .push(Diag::error("Invalid local value name", BAD_NAME).at(name.span));
+            }
             if self.module.locals.contains_key(&name.name) {
                 let detail = format!("The local value {:?} is set twice in this module.", &*name.name);
                 self.diags

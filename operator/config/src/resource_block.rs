@@ -149,6 +149,10 @@ pub(crate) fn escaped(mut body: Body, special: Vec<Block>, what: &str, diags: &m
             }
         }
         body.blocks.extend(block.body.blocks);
+        match (&mut body.unread, block.body.unread) {
+            (Some(unread), Some(more)) => unread.append(*more),
+            (unread, more) => *unread = unread.take().or(more),
+        }
     }
     body
 }

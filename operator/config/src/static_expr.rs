@@ -1,10 +1,11 @@
-//! Expressions in places where nothing is evaluated: lists, references and keywords as they are written.
+//! Expressions in places where nothing is evaluated: lists, references and keywords as they are written. In JSON a string
+//! stands for what it holds.
 //!
-//! Rules: hcl `ExprList`, `AbsTraversalForExpr`; Terraform `configs/compat_shim.go` for references in quotes.
+//! Rules: hcl `ExprList`, `ExprMap`, `AbsTraversalForExpr`; Terraform `configs/compat_shim.go` for references in quotes.
 
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::evaluate_constant;
-use ashlar_syntax::{Expr, ExprKind, Ident, Step, Traversal, parse_traversal};
+use ashlar_syntax::{Expr, ExprKind, Step, Traversal, parse_traversal};
 
 const INVALID: &str = "Invalid expression";
 
@@ -16,25 +17,46 @@ pub(crate) fn list(expr: &Expr) -> Result<&[Expr], Diag> {
     }
 }
 
+/// An item of an object that is written out.
+pub(crate) struct Item<'e> {
+    /// The key, if it is a bare word.
+    pub(crate) word: Option<&'e str>,
+    /// The key.
+    pub(crate) key: &'e Expr,
+    /// The value.
+    pub(crate) value: &'e Expr,
+}
+
+/// The items of an object that is written out; `None` for what is none.
+pub(crate) fn items(expr: &Expr) -> Option<Vec<Item<'_>>> {
+    match &expr.kind {
+        ExprKind::Object { items, .. } => {
+            let items = items.iter().map(|item| Item {
+                word: item.key.keyword(),
+                key: &item.key.expr,
+                value: &item.value,
+            });
+            Some(items.collect())
+        }
+        ExprKind::JsonObject(object) => {
+            let items = object.items.iter().map(|item| Item {
+                word: None,
+                key: &item.key,
+                value: &item.value,
+            });
+            Some(items.collect())
+        }
+        _ => None,
+    }
+}
+
 /// A static reference; also a lone keyword, which is a reference by its form.
 pub(crate) fn traversal(expr: &Expr) -> Result<Traversal, Diag> {
-    if let ExprKind::Traversal(traversal) = &expr.kind {
-        return Ok(traversal.clone());
-    }
-    match expr.keyword() {
-        Some(word) => Ok(Traversal {
-            root: Ident {
-                name: word.into(),
-                span: expr.span,
-            },
-            steps: Vec::new(),
-        }),
-        None => {
-            let detail = "Only a reference can stand here: names, attributes and constant keys. No calls, no templates, \
-                          no calculations.";
-            Err(Diag::error(INVALID, detail).at(expr.span))
-        }
-    }
+    expr.as_traversal().ok_or_else(|| {
+        let detail = "Only a reference can stand here: names, attributes and constant keys. No calls, no templates, no \
+                      calculations.";
+        Diag::error(INVALID, detail).at(expr.span)
+    })
 }
 
 /// As [`traversal`]; the old form in quotes is understood, with a warning.

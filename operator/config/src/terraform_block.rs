@@ -7,10 +7,15 @@ use std::sync::Arc;
 use ashlar_addr::{Constraints, Provider, Version};
 use ashlar_diag::{Diag, Span};
 use ashlar_eval::{Shape, evaluate_constant, only_arguments};
-use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, ObjectItem};
+use ashlar_syntax::{Attribute, Block, Expr};
 use ashlar_value::{Data, Type, Value, convert};
 
-use crate::{load::Loader, model::RequiredProvider, not_yet, provider_name, static_expr};
+use crate::{
+    load::Loader,
+    model::RequiredProvider,
+    not_yet, provider_name,
+    static_expr::{self, Item},
+};
 
 /// As which version we present ourselves to `required_version`.
 const VERSION: &str = "1.15.5";
@@ -161,10 +166,12 @@ impl Loader {
             return self.diags.push(Diag::error(summary, detail).at(block.header()));
         }
         self.required = Some(block.header());
-        if let Some(diag) = only_arguments(&block.body) {
-            return self.diags.push(diag);
+        let (attributes, faults) = only_arguments(block.body);
+        let failed = faults.has_errors();
+        self.diags.extend(faults);
+        if failed {
+            return;
         }
-        let Body { attributes, .. } = block.body;
         for attribute in attributes {
             if let Some(required) = self.required_provider(&attribute) {
                 self.module
@@ -193,7 +200,7 @@ impl Loader {
             self.diags.push(diag);
             return None;
         }
-        let ExprKind::Object { items, .. } = &attribute.expr.kind else {
+        let Some(items) = static_expr::items(&attribute.expr) else {
             let detail = "An entry of required_providers is an object with source and version.";
             self.diags
                 .push(Diag::error("Invalid required_providers object", detail).at(span));
@@ -202,16 +209,16 @@ impl Loader {
         let mut version = None;
         let mut source = None;
         for item in items {
-            let Some(key) = self.requirement_key(item) else {
+            let Some(key) = self.requirement_key(&item) else {
                 continue;
             };
             match &*key {
                 "version" => {
-                    let text = self.requirement_text(item, BAD_CONSTRAINT);
+                    let text = self.requirement_text(item.value, BAD_CONSTRAINT);
                     version = text.and_then(|text| self.constraints(&text, item.value.span));
                 }
                 "source" => {
-                    let text = self.requirement_text(item, "Invalid source");
+                    let text = self.requirement_text(item.value, "Invalid source");
                     source = match text.map(|text| provider_name::source(&text, item.value.span)) {
                         Some(Ok(source)) => Some(source),
                         Some(Err(diag)) => {
@@ -221,13 +228,12 @@ impl Loader {
                         None => None,
                     };
                 }
-                "configuration_aliases" => self.configuration_aliases(name, &item.value),
+                "configuration_aliases" => self.configuration_aliases(name, item.value),
                 _ => {
                     let detail = "An entry of required_providers has only source, version and configuration_aliases. \
                                   Arguments of the provider itself belong into a provider block.";
                     let summary = "Invalid required_providers object";
-                    self.diags
-                        .push(Diag::error(summary, detail).at(item.key.expr.span));
+                    self.diags.push(Diag::error(summary, detail).at(item.key.span));
                     break;
                 }
             }
@@ -253,28 +259,28 @@ impl Loader {
         Some(Provider::implied(&name.to_lowercase()))
     }
 
-    fn requirement_key(&mut self, item: &ObjectItem) -> Option<Arc<str>> {
-        if let Some(word) = item.key.keyword() {
+    fn requirement_key(&mut self, item: &Item<'_>) -> Option<Arc<str>> {
+        if let Some(word) = item.word {
             return Some(word.into());
         }
-        let (value, faults) = evaluate_constant(&item.key.expr);
+        let (value, faults) = evaluate_constant(item.key);
         let failed = faults.has_errors();
         self.diags.extend(faults);
         let key = value.as_str().cloned();
         if key.is_none() && !failed {
             let detail = "The name of a setting must be a string.";
             self.diags
-                .push(Diag::error("Invalid Attribute", detail).at(item.key.expr.span));
+                .push(Diag::error("Invalid Attribute", detail).at(item.key.span));
         }
         key
     }
 
-    fn requirement_text(&mut self, item: &ObjectItem, summary: &'static str) -> Option<Arc<str>> {
-        let (value, faults) = evaluate_constant(&item.value);
+    fn requirement_text(&mut self, expr: &Expr, summary: &'static str) -> Option<Arc<str>> {
+        let (value, faults) = evaluate_constant(expr);
         let text = Value::as_str(&value).filter(|_| !faults.has_errors()).cloned();
         if text.is_none() {
             self.diags
-                .push(Diag::error(summary, "This must be a string.").at(item.value.span));
+                .push(Diag::error(summary, "This must be a string.").at(expr.span));
         }
         text
     }

@@ -9,6 +9,7 @@
 )]
 
 mod expressions;
+mod lang;
 mod report;
 mod scenarios;
 mod syntax;
@@ -37,6 +38,8 @@ enum Suite {
     Expressions(Run),
     /// Whole runs: plans, applies, state.
     Scenarios(Run),
+    /// Whole configurations: diagnostics, planned values.
+    Lang(Run),
 }
 
 #[derive(clap::Args)]
@@ -63,14 +66,18 @@ fn main() -> ExitCode {
 }
 
 fn run(suite: Suite) -> anyhow::Result<ExitCode> {
-    let (Suite::Syntax(args) | Suite::Wire(args) | Suite::Expressions(args) | Suite::Scenarios(args)) =
-        &suite;
+    let (Suite::Syntax(args)
+    | Suite::Wire(args)
+    | Suite::Expressions(args)
+    | Suite::Scenarios(args)
+    | Suite::Lang(args)) = &suite;
     let mut report = Report::new(&args.options)?;
     match &suite {
         Suite::Syntax(args) => syntax::run(&args.cases, &mut report)?,
         Suite::Wire(args) => wire::run(&args.cases, &mut report)?,
         Suite::Expressions(args) => expressions::run(&args.cases, &mut report)?,
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
+        Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
     }
     Ok(report.finish())
 }

@@ -6,7 +6,7 @@
 mod compare;
 mod facts;
 mod normalise;
-mod step;
+pub(crate) mod step;
 mod world;
 
 use std::{
@@ -26,7 +26,22 @@ const AT_ONCE: usize = 4;
 
 /// Runs all scenarios below a folder.
 pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
-    let found: Vec<(String, PathBuf)> = find(cases)?
+    run_folders(cases, "scenario.yaml", report, |folder, settings| async move {
+        run_one(&folder, &settings).await
+    })
+}
+
+/// Runs the case in every folder of a group below `cases` that holds the file named `mark`.
+pub(crate) fn run_folders<F>(
+    cases: &Path,
+    mark: &str,
+    report: &mut Report,
+    run_one: fn(PathBuf, Settings) -> F,
+) -> anyhow::Result<()>
+where
+    F: Future<Output = anyhow::Result<Result<(), Miss>>> + Send + 'static,
+{
+    let found: Vec<(String, PathBuf)> = find(cases, mark)?
         .into_iter()
         .filter(|(id, _)| report.wants(id))
         .collect();
@@ -48,7 +63,7 @@ pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
         digests: Default::default(),
     };
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcomes = runtime.block_on(run_all(found, settings));
+    let outcomes = runtime.block_on(run_all(found, settings, run_one));
     for (id, outcome) in outcomes {
         let group = id.split('/').next().unwrap_or(&id).to_owned();
         report.case(&group, &id, outcome);
@@ -56,7 +71,14 @@ pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-async fn run_all(found: Vec<(String, PathBuf)>, settings: Settings) -> Vec<(String, Result<(), Miss>)> {
+async fn run_all<F>(
+    found: Vec<(String, PathBuf)>,
+    settings: Settings,
+    run_one: fn(PathBuf, Settings) -> F,
+) -> Vec<(String, Result<(), Miss>)>
+where
+    F: Future<Output = anyhow::Result<Result<(), Miss>>> + Send + 'static,
+{
     let permits = Arc::new(tokio::sync::Semaphore::new(AT_ONCE));
     let mut tasks = Vec::new();
     for (id, folder) in found {
@@ -64,7 +86,7 @@ async fn run_all(found: Vec<(String, PathBuf)>, settings: Settings) -> Vec<(Stri
         tasks.push(tokio::spawn(async move {
             let _permit = permits.acquire_owned().await;
             let outcome =
-                tokio::time::timeout(std::time::Duration::from_secs(120), run_one(&folder, &settings)).await;
+                tokio::time::timeout(std::time::Duration::from_secs(120), run_one(folder, settings)).await;
             let outcome = match outcome {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(error)) => Err(Miss::new("a run", format!("{error:#}"))),
@@ -84,7 +106,7 @@ async fn run_all(found: Vec<(String, PathBuf)>, settings: Settings) -> Vec<(Stri
     outcomes
 }
 
-fn find(cases: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
+fn find(cases: &Path, mark: &str) -> anyhow::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let folders = |path: &Path| -> anyhow::Result<Vec<PathBuf>> {
         let entries = std::fs::read_dir(path).with_context(|| format!("reading {}", path.display()))?;
@@ -97,7 +119,7 @@ fn find(cases: &Path) -> anyhow::Result<Vec<(String, PathBuf)>> {
     };
     for group in folders(cases)? {
         for folder in folders(&group)? {
-            if folder.join("scenario.yaml").is_file() {
+            if folder.join(mark).is_file() {
                 let name = |path: &Path| {
                     path.file_name()
                         .unwrap_or_default()

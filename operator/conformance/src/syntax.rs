@@ -192,7 +192,10 @@ fn expr(node: &Expr) -> Value {
         },
         ExprKind::Wrap(inner) => json!(["wrap", start, end, expr(inner)]),
         ExprKind::Join(inner) => json!(["join", start, end, expr(inner)]),
-        ExprKind::Broken => json!(["broken", start, end]),
+        // Of another syntax; no case holds them.
+        ExprKind::JsonScalar(_) | ExprKind::JsonString(_) | ExprKind::JsonObject(_) | ExprKind::Broken => {
+            json!(["broken", start, end])
+        }
     }
 }
 

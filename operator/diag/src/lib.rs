@@ -4,6 +4,7 @@
 //! values, so it cannot leak one: what a diagnostic says is what its maker put into it.
 
 mod diagnostic;
+pub mod json;
 mod render;
 mod source;
 

@@ -61,24 +61,24 @@ pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
 fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<Vec<String>> {
     let source = sources.get(span.file)?;
     let place = sources.place(span)?;
-    let mut head = format!("  on {} line {}", place.file, place.start.line);
+    // Where it stands in the file; how Terraform counts inside JSON strings is another matter.
+    let line_of = |byte: u32| source.line_of(byte as usize);
+    let (first, end) = (line_of(span.start), line_of(span.end));
+    let mut head = format!("  on {} line {first}", place.file);
     if let Some(address) = &diag.address {
         head = format!("  with {address},\n{head}");
     }
-    if let Some(context) = diag.context.and_then(|span| sources.place(span)) {
-        let title = source
-            .line(context.start.line)
-            .trim()
-            .trim_end_matches('{')
-            .trim();
-        if context.file == place.file && context.start.line < place.start.line && !title.is_empty() {
+    if let Some(context) = diag.context.filter(|context| context.file == span.file) {
+        let line = line_of(context.start);
+        let title = source.line(line).trim().trim_end_matches('{').trim();
+        if line < first && !title.is_empty() {
             let _ = write!(head, ", in {title}");
         }
     }
     head.push(':');
     let mut out: Vec<String> = head.lines().map(str::to_owned).collect();
-    let last = place.end.line.min(place.start.line + 9);
-    for number in place.start.line..=last.max(place.start.line) {
+    let last = end.min(first + 9);
+    for number in first..=last.max(first) {
         let line = source.line(number);
         let text = if style == Style::Colour {
             underline(line, number, &place, source.line_starts())

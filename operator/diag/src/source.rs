@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use crate::json;
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Index of a file in its [`Sources`].
@@ -109,17 +110,35 @@ impl Source {
             .trim_end_matches(['\n', '\r'])
     }
 
-    /// Line and column of a byte offset; an offset beyond the end or inside a character is moved back.
+    /// Is it JSON text? Its name tells.
+    pub fn is_json(&self) -> bool {
+        self.name.ends_with(".json")
+    }
+
+    /// The 1-based line that holds a byte offset.
+    pub fn line_of(&self, byte: usize) -> usize {
+        self.line_starts
+            .partition_point(|start| *start as usize <= byte)
+            .max(1)
+    }
+
+    /// Line and column of a byte offset, as Terraform tells them; an offset beyond the end or inside a character is
+    /// moved back. Places inside strings of JSON are counted in the text the string stands for.
     pub fn locate(&self, byte: usize) -> LineColumn {
         let mut byte = byte.min(self.text.len());
         while !self.text.is_char_boundary(byte) {
             byte -= 1;
         }
-        let line = self
-            .line_starts
-            .partition_point(|start| *start as usize <= byte)
-            .max(1);
+        let line = self.line_of(byte);
         let start = self.line_starts.get(line - 1).map_or(0, |start| *start as usize);
+        if self.is_json() {
+            let (further, column) = json::count(self.text.get(start..).unwrap_or(""), byte - start);
+            return LineColumn {
+                line: line + further,
+                column,
+                byte,
+            };
+        }
         let before = self.text.get(start..byte).unwrap_or("");
         // A byte order mark takes part in offsets, but no editor shows it.
         let before = if line == 1 {

@@ -18,7 +18,6 @@ use crate::{
     dynamic::Spec,
     evaluate::{Binding, Eval, Frame, Functions, Root, resolve},
     finder,
-    shape::missing_place,
 };
 
 /// Evaluates a body to an object of the schema's type. With errors the value is unknown where it is at fault.
@@ -57,7 +56,7 @@ impl<'b> Source<'b> {
     pub(crate) fn whole(body: &'b Body) -> Self {
         Self {
             body,
-            missing: missing_place(body),
+            missing: body.missing_item(),
             locals: Vec::new(),
             marks: Marks::NONE,
             unknown: false,
@@ -77,7 +76,7 @@ struct Child<'b> {
 impl Decoder<'_> {
     pub(crate) fn body(&self, source: &Source<'_>, schema: &schema::Block, diags: &mut Diags) -> Value {
         let content = body::sort(source.body, schema, source.missing, diags);
-        let mut children = self.children(source, schema, &content, diags);
+        let mut children = self.children(source, &content, diags);
         let mut attrs = BTreeMap::new();
         for (name, attribute) in &schema.attributes {
             let value = match (content.attributes.get(name), children.remove(name)) {
@@ -165,7 +164,6 @@ impl Decoder<'_> {
     fn children<'b>(
         &self,
         source: &Source<'_>,
-        schema: &schema::Block,
         content: &Content<'b>,
         diags: &mut Diags,
     ) -> BTreeMap<Arc<str>, Vec<Child<'b>>> {
@@ -175,26 +173,15 @@ impl Decoder<'_> {
             match item {
                 Item::Block(block) => into.push(written(block, source)),
                 Item::Dynamic(spec) => {
-                    let keyed = schema
-                        .blocks
-                        .get(&spec.kind.name)
-                        .is_some_and(|nested| nested.nesting == Nesting::Map);
-                    self.expand(spec, keyed, source, into, diags);
+                    self.expand(spec, source, into, diags);
                 }
             }
         }
         children
     }
 
-    fn expand<'b>(
-        &self,
-        spec: &Spec<'b>,
-        keyed: bool,
-        source: &Source<'_>,
-        into: &mut Vec<Child<'b>>,
-        diags: &mut Diags,
-    ) {
-        if !labels_wanted(spec, keyed, diags) {
+    fn expand<'b>(&self, spec: &Spec<'b>, source: &Source<'_>, into: &mut Vec<Child<'b>>, diags: &mut Diags) {
+        if !labels_wanted(spec, diags) {
             return;
         }
         let frame = Frame {
@@ -249,7 +236,7 @@ impl Decoder<'_> {
             into.push(Child {
                 source: Source {
                     body: spec.content,
-                    missing: missing_place(spec.content),
+                    missing: spec.content.missing_item(),
                     locals,
                     marks,
                     unknown: unknown || source.unknown,
@@ -405,7 +392,7 @@ fn written<'b>(block: &'b Block, source: &Source<'_>) -> Child<'b> {
     Child {
         source: Source {
             body: &block.body,
-            missing: missing_place(&block.body).or(Some(block.open)),
+            missing: block.body.missing_item().or(Some(block.open)),
             locals: source.locals.clone(),
             marks: Marks::NONE,
             unknown: source.unknown,
@@ -416,30 +403,18 @@ fn written<'b>(block: &'b Block, source: &Source<'_>) -> Child<'b> {
     }
 }
 
-fn labels_wanted(spec: &Spec<'_>, keyed: bool, diags: &mut Diags) -> bool {
-    let wanted = usize::from(keyed);
-    let kind = &spec.kind.name;
-    match (spec.labels, spec.labels_expr) {
-        (Some(_), Some(expr)) if !keyed => {
-            let detail = format!("Blocks of type {kind:?} have no labels.");
-            diags.push(Diag::error("Unsupported argument", detail).at(expr.span));
-            false
-        }
-        (Some(labels), Some(expr)) if labels.len() != wanted => {
-            let detail = format!("Blocks of type {kind:?} have {wanted} label(s).");
-            diags.push(match labels.get(wanted) {
-                Some(extra) => Diag::error("Extraneous dynamic block label", detail).at(extra.span),
-                None => Diag::error("Insufficient dynamic block labels", detail).at(expr.span),
-            });
-            false
-        }
-        (None, _) if keyed => {
-            let detail = format!("Blocks of type {kind:?} have a label; set it with the argument labels.");
-            diags.push(Diag::error("Missing required argument", detail).at(spec.block.open));
-            false
-        }
-        _ => true,
-    }
+/// Has each block that is made as many labels as it is to have: one, or none at all?
+fn labels_wanted(spec: &Spec<'_>, diags: &mut Diags) -> bool {
+    let (Some(labels), Some(expr)) = (spec.labels, spec.labels_expr) else {
+        return true;
+    };
+    let detail = format!("Blocks of type {:?} have one label.", &*spec.kind.name);
+    diags.push(match labels {
+        [_] => return true,
+        [_, extra, ..] => Diag::error("Extraneous dynamic block label", detail).at(extra.span),
+        [] => Diag::error("Insufficient dynamic block labels", detail).at(expr.span),
+    });
+    false
 }
 
 fn count_fits(

@@ -5,7 +5,7 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Span};
-use ashlar_syntax::{Attribute, Block, Body, Ident};
+use ashlar_syntax::{Attribute, Block, Body, Ident, Wanted};
 use ashlar_value::{
     Type,
     schema::{self, AttributeType, Nesting},
@@ -41,6 +41,35 @@ impl Item<'_> {
     }
 }
 
+/// The body as the schema reads it. In native syntax it reads itself, wanted or not; in JSON only the schema tells arguments
+/// from blocks. An attribute that may be written as blocks is then taken for an attribute.
+pub(crate) fn by_schema<'b>(body: &'b Body, schema: &schema::Block) -> &'b Body {
+    body.read_once(|unread| {
+        let reading = unread.read(|name| {
+            if schema.attributes.contains_key(name) {
+                return Some(Wanted::Argument);
+            }
+            match schema.blocks.get(name) {
+                Some(nested) => Some(Wanted::Blocks(labels_of(nested.nesting))),
+                None => (name == "dynamic").then_some(Wanted::Blocks(&["type"])),
+            }
+        });
+        let set = |name: &str| reading.attributes.iter().any(|set| &*set.name.name == name);
+        let unwanted = reading.rest.properties().map(|property| {
+            let unset = schema.attributes.keys().filter(|name| !set(name));
+            let known = unset.chain(schema.blocks.keys()).map(|name| &**name);
+            shape::extraneous(property, known)
+        });
+        let unwanted: Vec<Diag> = unwanted.collect();
+        Body {
+            attributes: reading.attributes,
+            blocks: reading.blocks,
+            faults: reading.faults.into_iter().chain(unwanted).collect(),
+            ..Body::default()
+        }
+    })
+}
+
 /// Sorts a body; faults go to `diags`.
 pub(crate) fn sort<'b>(
     body: &'b Body,
@@ -48,6 +77,8 @@ pub(crate) fn sort<'b>(
     missing: Option<Span>,
     diags: &mut Diags,
 ) -> Content<'b> {
+    let body = by_schema(body, schema);
+    diags.extend(body.faults.iter().cloned());
     let mut attributes = BTreeMap::new();
     for attribute in &body.attributes {
         let name = &attribute.name;
@@ -79,7 +110,7 @@ pub(crate) fn sort<'b>(
             }
         } else if &*block.kind.name == "dynamic" {
             if shape::labels_fit(block, &["type"], diags) {
-                let (spec, faults) = dynamic::Spec::read(block);
+                let (spec, faults) = dynamic::Spec::read(block, |kind| is_labelled(schema, kind));
                 let kind = spec.as_ref().map(|spec| spec.kind).or(block.labels.first());
                 match kind.filter(|kind| block_nesting(schema, body, &kind.name).is_none()) {
                     Some(kind) => diags.push(unsupported_block(kind, schema)),
@@ -178,7 +209,19 @@ fn element_schema(schema: &schema::Block, name: &str) -> Option<schema::Block> {
 }
 
 fn labels_fit(block: &Block, nesting: Nesting, diags: &mut Diags) -> bool {
-    shape::labels_fit(block, if nesting == Nesting::Map { &["key"] } else { &[] }, diags)
+    shape::labels_fit(block, labels_of(nesting), diags)
+}
+
+/// Have blocks of this type labels?
+pub(crate) fn is_labelled(schema: &schema::Block, kind: &str) -> bool {
+    schema
+        .blocks
+        .get(kind)
+        .is_some_and(|nested| nested.nesting == Nesting::Map)
+}
+
+fn labels_of(nesting: Nesting) -> &'static [&'static str] {
+    if nesting == Nesting::Map { &["key"] } else { &[] }
 }
 
 fn unsupported_block(kind: &Ident, schema: &schema::Block) -> Diag {

@@ -6,7 +6,7 @@ use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Block, Expr};
 use ashlar_value::{Mark, Type, Value, convert};
 
-use crate::{Scope, body, evaluate, finder, shape::missing_place, variable::arguments};
+use crate::{Scope, body, evaluate, finder, variable::arguments};
 
 /// A condition with what to say when it does not hold.
 #[derive(Clone, Debug)]
@@ -24,18 +24,16 @@ impl CheckRule {
     pub fn read(block: &Block) -> (Option<Self>, Diags) {
         let mut diags = Diags::new();
         let schema = arguments(&["condition", "error_message"], &[]);
-        let place = missing_place(&block.body).or(Some(block.open));
+        let body = body::by_schema(&block.body, &schema);
+        let place = body.missing_item().or(Some(block.open));
         body::sort(&block.body, &schema, place, &mut diags);
-        let condition = block.body.attribute("condition").map(|attribute| &attribute.expr);
+        let condition = body.attribute("condition").map(|attribute| &attribute.expr);
         if let Some(condition) = condition.filter(|condition| finder::traversals(condition).is_empty()) {
             let detail = "The condition refers to nothing, so it is always the same and checks nothing.";
             let summary = format!("Invalid {} expression", block.kind.name);
             diags.push(Diag::error(summary, detail).at(condition.span));
         }
-        let message = block
-            .body
-            .attribute("error_message")
-            .map(|attribute| &attribute.expr);
+        let message = body.attribute("error_message").map(|attribute| &attribute.expr);
         let rule = condition.zip(message).map(|(condition, message)| CheckRule {
             condition: condition.clone(),
             error_message: message.clone(),

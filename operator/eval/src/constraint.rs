@@ -18,12 +18,23 @@ const MAX_DEPTH: u32 = 100;
 /// A type with the defaults of its optional attributes.
 pub fn type_constraint(expr: &Expr) -> Result<(Type, Option<Defaults>), Diags> {
     let mut diags = Diags::new();
-    let (ty, defaults) = read(expr, 0, &mut diags);
+    let inner = in_json(expr);
+    let (ty, defaults) = read(inner.as_ref().unwrap_or(expr), 0, &mut diags);
     if diags.has_errors() {
         Err(diags)
     } else {
         Ok((ty, defaults))
     }
+}
+
+/// The constructor that a string in JSON holds, as if it stood there without quotes.
+fn in_json(expr: &Expr) -> Option<Expr> {
+    let (inner, faults) = expr.in_json_string()?;
+    let is_call = faults.is_empty() && as_call(&inner).is_some();
+    is_call.then_some(Expr {
+        span: expr.span,
+        ..inner
+    })
 }
 
 fn wrong(detail: impl Into<String>, at: Span) -> Diag {

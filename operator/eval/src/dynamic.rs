@@ -5,9 +5,16 @@
 use std::sync::Arc;
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, Ident};
+use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, Ident, Wanted};
 
-use crate::{shape::missing_place, suggest::hint};
+use crate::{shape, suggest::hint};
+
+const ARGUMENTS: [&str; 3] = ["for_each", "iterator", "labels"];
+
+/// The arguments of a block that makes blocks with or without labels.
+fn arguments(labelled: bool) -> &'static [&'static str] {
+    if labelled { &ARGUMENTS } else { &ARGUMENTS[..2] }
+}
 
 /// A `dynamic` block, read but not expanded.
 pub(crate) struct Spec<'b> {
@@ -28,8 +35,8 @@ pub(crate) struct Spec<'b> {
 }
 
 impl<'b> Spec<'b> {
-    /// Reads a block; `None` if it is no `dynamic` block or a broken one.
-    pub(crate) fn read(block: &'b Block) -> (Option<Self>, Diags) {
+    /// Reads a block; `None` if it is no `dynamic` block or a broken one. `labelled`: have blocks of this type labels?
+    pub(crate) fn read(block: &'b Block, labelled: impl Fn(&str) -> bool) -> (Option<Self>, Diags) {
         let mut diags = Diags::new();
         let [kind] = &*block.labels else {
             return (None, diags);
@@ -37,18 +44,18 @@ impl<'b> Spec<'b> {
         if &*block.kind.name != "dynamic" {
             return (None, diags);
         }
-        let body = &block.body;
-        let missing = missing_place(body).unwrap_or(block.open);
+        let arguments = arguments(labelled(&kind.name));
+        let body = read(&block.body, arguments);
+        diags.extend(body.faults.iter().cloned());
+        let missing = body.missing_item().unwrap_or(block.open);
         for attribute in &body.attributes {
             let name = &attribute.name;
-            if !matches!(&*name.name, "for_each" | "iterator" | "labels") {
-                let known = ["for_each", "iterator", "labels"];
-                let near = hint(
-                    &name.name,
-                    known.into_iter().filter(|known| body.attribute(known).is_none()),
-                );
+            if !arguments.contains(&&*name.name) {
+                let unset = arguments.iter().filter(|known| body.attribute(known).is_none());
+                let near = hint(&name.name, unset.copied());
                 let detail = format!(
-                    "A dynamic block takes for_each, iterator and labels, not {:?}.{near}",
+                    "A dynamic block of this type takes {}, not {:?}.{near}",
+                    arguments.join(", "),
                     &*name.name
                 );
                 diags.push(Diag::error("Unsupported argument", detail).at(name.span));
@@ -57,6 +64,13 @@ impl<'b> Spec<'b> {
         let for_each = body.attribute("for_each");
         if for_each.is_none() {
             let detail = "A dynamic block needs for_each: what to make blocks for.";
+            diags.push(Diag::error("Missing required argument", detail).at(missing));
+        }
+        if arguments.contains(&"labels") && body.attribute("labels").is_none() {
+            let detail = format!(
+                "Blocks of type {:?} have a label; set it with the argument labels.",
+                &*kind.name
+            );
             diags.push(Diag::error("Missing required argument", detail).at(missing));
         }
         for other in body.blocks.iter().filter(|other| &*other.kind.name != "content") {
@@ -78,7 +92,10 @@ impl<'b> Spec<'b> {
             Some(attribute) => iterator_name(attribute, &mut diags),
             None => Some(kind.name.clone()),
         };
-        let labels_expr = body.attribute("labels").map(|attribute| &attribute.expr);
+        let labels_expr = body
+            .attribute("labels")
+            .filter(|_| arguments.contains(&"labels"))
+            .map(|attribute| &attribute.expr);
         let labels = labels_expr.and_then(|expr| match &expr.kind {
             ExprKind::Tuple { items, .. } => Some(&**items),
             _ => {
@@ -113,21 +130,39 @@ impl<'b> Spec<'b> {
     }
 }
 
+/// The body of a `dynamic` block; in JSON its form tells arguments from blocks.
+fn read<'b>(body: &'b Body, arguments: &[&str]) -> &'b Body {
+    body.read_once(|unread| {
+        let reading = unread.read(|name| match name {
+            "content" => Some(Wanted::Blocks(&[])),
+            name => arguments.contains(&name).then_some(Wanted::Argument),
+        });
+        let unwanted = reading
+            .rest
+            .properties()
+            .map(|property| shape::extraneous(property, arguments.iter().copied()));
+        let faults = reading.faults.into_iter().chain(unwanted).collect();
+        Body {
+            attributes: reading.attributes,
+            blocks: reading.blocks,
+            faults,
+            ..Body::default()
+        }
+    })
+}
+
 fn iterator_name(attribute: &Attribute, diags: &mut Diags) -> Option<Arc<str>> {
-    match &attribute.expr.kind {
-        ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(traversal.root.name.clone()),
-        ExprKind::Traversal(traversal) => {
+    match attribute.expr.as_traversal() {
+        Some(traversal) if traversal.steps.is_empty() => Some(traversal.root.name),
+        Some(traversal) => {
             let detail = "The iterator is a single name.";
             diags.push(Diag::error("Invalid dynamic iterator name", detail).at(traversal.span()));
             None
         }
-        _ => match attribute.expr.keyword() {
-            Some(word) => Some(word.into()),
-            None => {
-                let detail = "The iterator is a single name, without quotes.";
-                diags.push(Diag::error("Invalid expression", detail).at(attribute.expr.span));
-                None
-            }
-        },
+        None => {
+            let detail = "The iterator is a single name, without quotes.";
+            diags.push(Diag::error("Invalid expression", detail).at(attribute.expr.span));
+            None
+        }
     }
 }

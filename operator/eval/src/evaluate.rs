@@ -284,7 +284,7 @@ impl<'a> Eval<'a> {
         self.steps.set(steps + 1);
         self.depth.set(depth + 1);
         let value = match &expr.kind {
-            ExprKind::Literal(literal) => access::literal(literal),
+            ExprKind::Literal(literal) | ExprKind::JsonScalar(literal) => access::literal(literal),
             ExprKind::Traversal(traversal) => self.traversal(traversal, frame, diags),
             ExprKind::Relative { source, steps } => {
                 let value = self.expr(source, frame, diags);
@@ -323,6 +323,8 @@ impl<'a> Eval<'a> {
             ExprKind::For(for_) => self.for_expr(expr, for_, frame, diags),
             ExprKind::Template(parts) => self.template(expr, parts, frame, diags),
             ExprKind::Join(inner) => self.join(expr, inner, frame, diags),
+            ExprKind::JsonString(string) => self.json_string(string, frame, diags),
+            ExprKind::JsonObject(object) => self.json_object(object, frame, diags),
             ExprKind::Broken => Value::dynamic(),
         };
         self.depth.set(depth);

@@ -56,6 +56,7 @@ fn in_body<'a>(
     hidden: &mut Vec<Arc<str>>,
     found: &mut Vec<&'a Traversal>,
 ) {
+    let body = body::by_schema(body, schema);
     for attribute in &body.attributes {
         if schema.attributes.contains_key(&*attribute.name.name) {
             without(&attribute.expr, hidden, found);
@@ -64,7 +65,7 @@ fn in_body<'a>(
     for nested in &body.blocks {
         if let Some(inner) = body::nested_schema(schema, &nested.kind.name) {
             in_body(&nested.body, &inner, hidden, found);
-        } else if let Some(spec) = dynamic::Spec::read(nested).0
+        } else if let Some(spec) = dynamic::Spec::read(nested, |kind| body::is_labelled(schema, kind)).0
             && let Some(inner) = body::nested_schema(schema, &spec.kind.name)
         {
             without(spec.for_each, hidden, found);
@@ -145,7 +146,15 @@ pub(crate) fn traversals_without<'h, 'a: 'h>(expr: &'a Expr, hidden: &[&'h str])
                 left.extend(for_.key.iter().map(|expr| (expr, inner)));
                 left.push((&for_.collection, scope));
             }
-            ExprKind::Literal(_) | ExprKind::Item | ExprKind::Broken => {}
+            ExprKind::JsonString(string) => {
+                left.extend(string.template().ok().flatten().map(|expr| (expr, scope)))
+            }
+            ExprKind::JsonObject(object) => {
+                for item in object.items.iter().rev() {
+                    then(&[&item.key, &item.value]);
+                }
+            }
+            ExprKind::Literal(_) | ExprKind::JsonScalar(_) | ExprKind::Item | ExprKind::Broken => {}
         }
     }
     found

@@ -22,6 +22,7 @@ mod finder;
 mod fixture;
 mod for_expr;
 mod forms;
+mod json;
 mod locate;
 mod operators;
 mod reference;

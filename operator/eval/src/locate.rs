@@ -8,12 +8,10 @@ use ashlar_diag::Span;
 use ashlar_syntax::{Body, Expr, ExprKind, Literal};
 use ashlar_value::{Path, PathStep};
 
-use crate::shape::missing_place;
-
 /// The place of what the path names, or of the nearest thing around it that stands in source. `None` for a path that
 /// ends in a block itself, or where the body has no place.
 pub fn locate(body: &Body, path: &Path) -> Option<Span> {
-    let mut body = body;
+    let mut body = body.as_read();
     let mut steps = path.0.as_slice();
     loop {
         let (PathStep::Attr(name), rest) = steps.split_first()? else {
@@ -44,10 +42,10 @@ pub fn locate(body: &Body, path: &Path) -> Option<Span> {
         match block {
             Some(block) if rest.is_empty() => return Some(block.header()),
             Some(block) => {
-                body = &block.body;
+                body = block.body.as_read();
                 steps = rest;
             }
-            None => return missing_place(body),
+            None => return body.missing_item(),
         }
     }
 }
@@ -78,6 +76,14 @@ fn inside(expr: &Expr, steps: &[PathStep]) -> Span {
                 .and_then(|number| number.to_i64())
                 .and_then(|at| usize::try_from(at).ok())
                 .and_then(|at| items.get(at)),
+            (ExprKind::JsonObject(object), step) => {
+                let name = match step {
+                    PathStep::Attr(name) => Some(name),
+                    PathStep::Index(key) => key.as_str(),
+                };
+                name.and_then(|name| object.items.iter().find(|item| item.name().name == *name))
+                    .map(|item| &item.value)
+            }
             _ => None,
         };
         match next {

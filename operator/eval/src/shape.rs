@@ -1,12 +1,12 @@
 //! The form of a block: which arguments and nested blocks it may hold, with how many labels. Names only.
 //!
 //! For blocks whose form is fixed by the language; [`crate::validate_block`] does the same by a provider's schema.
-//! Summaries and blamed places are those of hcl's `hclsyntax` `Body.Content` and `JustAttributes`.
+//! Summaries and blamed places are those of `Body.Content` and `JustAttributes` in hcl's `hclsyntax` and `json`.
 
 use ashlar_diag::{Diag, Diags, Span};
-use ashlar_syntax::{Attribute, Block, Body, Ident};
+use ashlar_syntax::{Attribute, Block, Body, Ident, Wanted};
 
-use crate::suggest::suggest;
+use crate::suggest::{hint, suggest};
 
 /// What a block of the language may hold.
 #[derive(Clone, Copy, Debug)]
@@ -45,11 +45,29 @@ impl Shape {
         self.required.iter().chain(self.optional).copied()
     }
 
+    fn wanted(&self, name: &str) -> Option<Wanted<'static>> {
+        if self.arguments().any(|argument| argument == name) {
+            return Some(Wanted::Argument);
+        }
+        let block = self.blocks.iter().find(|(kind, _)| *kind == name);
+        block.map(|(_, labels)| Wanted::Blocks(labels))
+    }
+
     /// Takes the items of the shape out of a body; what else there is is no fault. `open`: the block's brace.
     pub fn split(&self, body: Body, open: Option<Span>, diags: &mut Diags) -> Split {
-        let missing = missing_place(&body).or(open);
+        let missing = body.missing_item().or(open);
+        let mut rest = body;
+        let attributes = std::mem::take(&mut rest.attributes);
+        let mut blocks = std::mem::take(&mut rest.blocks);
         let wanted = |attribute: &Attribute| self.arguments().any(|name| name == &*attribute.name.name);
-        let (attributes, others): (Vec<_>, Vec<_>) = body.attributes.into_iter().partition(wanted);
+        let (mut attributes, others): (Vec<_>, Vec<_>) = attributes.into_iter().partition(wanted);
+        rest.attributes = others;
+        if let Some(unread) = rest.unread.take() {
+            let reading = unread.read(|name| self.wanted(name));
+            diags.extend(reading.faults);
+            (attributes, blocks) = (reading.attributes, reading.blocks);
+            rest.unread = Some(Box::new(reading.rest));
+        }
         for name in self.required {
             if !attributes.iter().any(|attribute| &*attribute.name.name == *name) {
                 diags.push(missing_argument(name, missing));
@@ -58,13 +76,9 @@ impl Shape {
         let mut split = Split {
             attributes,
             blocks: Vec::new(),
-            rest: Body {
-                attributes: others,
-                blocks: Vec::new(),
-                ..body
-            },
+            rest,
         };
-        for block in body.blocks {
+        for block in blocks {
             match self.blocks.iter().find(|(kind, _)| *kind == &*block.kind.name) {
                 Some((_, labels)) if labels_fit(&block, labels, diags) => split.blocks.push(block),
                 Some(_) => {}
@@ -77,6 +91,13 @@ impl Shape {
     /// As [`Shape::split`], but whatever else there is is a fault.
     pub fn content(&self, body: Body, open: Option<Span>, diags: &mut Diags) -> Split {
         let split = self.split(body, open, diags);
+        for property in split.rest.unread.iter().flat_map(|unread| unread.properties()) {
+            let kinds = self.blocks.iter().map(|(kind, _)| *kind);
+            let unset = self
+                .arguments()
+                .filter(|known| !split.attributes.iter().any(|set| &*set.name.name == *known));
+            diags.push(extraneous(property, unset.chain(kinds)));
+        }
         for attribute in &split.rest.attributes {
             let unset = self
                 .arguments()
@@ -96,20 +117,27 @@ impl Shape {
     }
 }
 
-/// A body that holds arguments of any name, but no blocks: the fault of the first block, if there is one.
-pub fn only_arguments(body: &Body) -> Option<Diag> {
-    body.blocks.first().map(|block| {
+/// The arguments of a body that holds them under any name, but no blocks.
+pub fn only_arguments(body: Body) -> (Vec<Attribute>, Diags) {
+    if let Some(unread) = body.unread {
+        let (attributes, faults) = unread.arguments();
+        return (attributes, faults.into_iter().collect());
+    }
+    let faults = body.blocks.first().map(|block| {
         let summary = format!("Unexpected \"{}\" block", block.kind.name);
         Diag::error(summary, "Only arguments can stand here, no blocks.").at(block.kind.span)
-    })
+    });
+    (body.attributes, faults.into_iter().collect())
 }
 
-/// The empty place at the beginning of a body: where hcl blames a missing item.
-pub(crate) fn missing_place(body: &Body) -> Option<Span> {
-    body.span.map(|span| Span {
-        end: span.start,
-        ..span
-    })
+/// A property in JSON that is neither argument nor block. `known`: what could stand in its place.
+pub(crate) fn extraneous<'n>(property: &Attribute, known: impl IntoIterator<Item = &'n str>) -> Diag {
+    let name = &property.name;
+    let near = hint(&name.name, known);
+    let detail = format!("No argument and no block is named {:?} here.{near}", &*name.name);
+    Diag::error("Extraneous JSON object property", detail)
+        .at(name.span)
+        .within(property.span)
 }
 
 pub(crate) fn missing_argument(name: &str, place: Option<Span>) -> Diag {

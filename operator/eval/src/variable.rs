@@ -17,7 +17,6 @@ use crate::{
     body::{self, Item},
     constraint::type_constraint,
     evaluate_constant, finder,
-    shape::missing_place,
 };
 
 /// Names of variables that would clash with arguments of a `module` block.
@@ -154,7 +153,8 @@ impl Variable {
             max_items: 0,
         };
         schema.blocks.insert("validation".into(), validation);
-        let place = missing_place(&block.body).or(Some(block.open));
+        let body = body::by_schema(&block.body, &schema);
+        let place = body.missing_item().or(Some(block.open));
         let content = body::sort(&block.body, &schema, place, &mut diags);
         check_name(&label.name, label.span, &mut diags);
         let mut variable = Variable {
@@ -172,7 +172,7 @@ impl Variable {
             validations: Vec::new(),
             declared: block.header(),
         };
-        variable.arguments(&block.body, &mut diags);
+        variable.arguments(body, &mut diags);
         for item in &content.blocks {
             if let Item::Block(validation) = item {
                 let (rule, faults) = CheckRule::read(validation);
@@ -180,7 +180,7 @@ impl Variable {
                 if let Some(rule) = rule {
                     diags.extend(variable.own_condition(&rule.condition));
                     variable.validations.push(rule);
-                } else if let Some(condition) = validation.body.attribute("condition") {
+                } else if let Some(condition) = validation.body.as_read().attribute("condition") {
                     diags.extend(variable.own_condition(&condition.expr));
                 }
             }

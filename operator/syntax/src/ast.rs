@@ -1,11 +1,13 @@
-//! The tree that native (and later JSON) syntax is read into.
+//! The tree that native and JSON syntax is read into.
 //!
-//! Node kinds and their ranges are those of hcl's `hclsyntax` package, since the places that diagnostics blame follow
+//! A body in JSON stays unread until a schema tells its arguments from its blocks ([`Unread`]). Node kinds and their ranges are those of hcl's `hclsyntax` package, since the places that diagnostics blame follow
 //! from them. The tree holds no evaluated value: numbers are kept as text, strings are NFC text.
 
 use std::sync::Arc;
 
-use ashlar_diag::Span;
+use ashlar_diag::{Diag, Span};
+
+use crate::{JsonObject, JsonString, Unread};
 
 /// A word with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,6 +29,12 @@ pub struct Body {
     pub span: Option<Span>,
     /// The empty place behind the last token of `span`.
     pub end: Option<Span>,
+    /// Where a missing argument is blamed, unless at the empty place at which the body begins.
+    pub missing: Option<Span>,
+    /// Faults found when the body was read by its schema.
+    pub faults: Vec<Diag>,
+    /// A body in JSON that is not read yet; then there are no attributes and blocks.
+    pub unread: Option<Box<Unread>>,
 }
 
 impl Body {
@@ -37,12 +45,18 @@ impl Body {
             .find(|attribute| &*attribute.name.name == name)
     }
 
-    /// Where a missing argument is blamed: the empty place at which the body begins (hcl `MissingItemRange`).
+    /// Where a missing argument is blamed (hcl `MissingItemRange`).
     pub fn missing_item(&self) -> Option<Span> {
-        self.span.map(|span| Span {
+        self.missing.or(self.span.map(|span| Span {
             end: span.start,
             ..span
-        })
+        }))
+    }
+
+    /// Does it hold no items at all?
+    pub fn is_empty(&self) -> bool {
+        let unread = self.unread.as_deref();
+        self.attributes.is_empty() && self.blocks.is_empty() && unread.is_none_or(Unread::is_empty)
     }
 
     /// All nested blocks of this type, in source order.
@@ -77,14 +91,18 @@ pub struct Block {
     pub open: Span,
     /// The place of `}`.
     pub close: Span,
+    /// The header in JSON, where it is the bracket that the value begins with.
+    pub bracket: Option<Span>,
 }
 
 impl Block {
     /// The header: from the type to the last label (hcl `Block.DefRange`).
     pub fn header(&self) -> Span {
-        self.labels
-            .last()
-            .map_or(self.kind.span, |last| self.kind.span.to(last.span))
+        self.bracket.unwrap_or_else(|| {
+            self.labels
+                .last()
+                .map_or(self.kind.span, |last| self.kind.span.to(last.span))
+        })
     }
 }
 
@@ -184,6 +202,12 @@ pub enum ExprKind {
     Wrap(Box<Expr>),
     /// The body of `%{ for }`: a tuple whose elements are joined as text (TemplateJoinExpr).
     Join(Box<Expr>),
+    /// A number, `true`, `false` or `null` in JSON, which is no bare word.
+    JsonScalar(Literal),
+    /// A string in JSON.
+    JsonString(Box<JsonString>),
+    /// An object in JSON.
+    JsonObject(JsonObject),
     /// A place where no expression could be read; a diagnostic told so (ExprSyntaxError).
     Broken,
 }
@@ -339,13 +363,15 @@ pub enum UnaryOp {
 }
 
 impl Expr {
-    /// The expression as a bare word, as hcl's `ExprAsKeyword`: a traversal without steps, or a keyword literal.
+    /// The expression as a bare word, as hcl's `ExprAsKeyword`: a traversal without steps, or a keyword literal; in JSON, a
+    /// string of it.
     pub fn keyword(&self) -> Option<&str> {
         match &self.kind {
             ExprKind::Traversal(traversal) if traversal.steps.is_empty() => Some(&traversal.root.name),
             ExprKind::Literal(Literal::Bool(true)) => Some("true"),
             ExprKind::Literal(Literal::Bool(false)) => Some("false"),
             ExprKind::Literal(Literal::Null) => Some("null"),
+            ExprKind::JsonString(string) => string.word(),
             _ => None,
         }
     }
@@ -365,6 +391,7 @@ impl Expr {
             ExprKind::Parens(inner) => inner.start(),
             ExprKind::Tuple { open, .. } | ExprKind::Object { open, .. } => *open,
             ExprKind::For(for_) => for_.open,
+            ExprKind::JsonObject(object) => object.open,
             ExprKind::Template(parts) => parts.first().map_or(self.span, Expr::start),
             ExprKind::Join(inner) => inner.start(),
             ExprKind::Traversal(_)
@@ -372,6 +399,8 @@ impl Expr {
             | ExprKind::Literal(_)
             | ExprKind::Item
             | ExprKind::Wrap(_)
+            | ExprKind::JsonScalar(_)
+            | ExprKind::JsonString(_)
             | ExprKind::Broken => self.span,
         }
     }

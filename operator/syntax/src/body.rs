@@ -194,6 +194,7 @@ impl Parser<'_> {
                         body,
                         open: kind_span,
                         close: kind_span,
+                        bracket: None,
                     };
                 }
             }
@@ -237,6 +238,7 @@ impl Parser<'_> {
             body,
             open,
             close,
+            bracket: None,
         }
     }
 
@@ -271,9 +273,9 @@ impl Parser<'_> {
                 let span = attribute.span;
                 Some(Body {
                     attributes: vec![attribute],
-                    blocks: Vec::new(),
                     span: Some(span),
                     end: Some(span.end_point()),
+                    ..Body::default()
                 })
             }
             Kind::OpenQuote | Kind::OpenBrace | Kind::Ident => {

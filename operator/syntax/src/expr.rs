@@ -14,6 +14,21 @@ use crate::{
 };
 
 impl Parser<'_> {
+    /// Reads the expression that makes up the whole text.
+    pub(crate) fn whole(&mut self) -> Expr {
+        let expr = self.expr();
+        if !self.at(Kind::End) && !self.recovery {
+            let detail = "The expression is complete before this; nothing may follow it.";
+            self.error(
+                self.next_span(),
+                None,
+                "Extra characters after expression",
+                detail,
+            );
+        }
+        expr
+    }
+
     /// Reads one expression.
     pub(crate) fn expr(&mut self) -> Expr {
         if !self.enter(1) {

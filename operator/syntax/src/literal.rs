@@ -5,7 +5,6 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use ashlar_diag::Span;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::{
@@ -41,7 +40,7 @@ pub(crate) fn text<'t>(parser: &mut Parser<'t>, token: Token) -> Cow<'t, str> {
         let length = escape_length(escape);
         let (escape, after) = escape.split_at(length.min(escape.len()));
         let start = token.end as usize - after.len() - escape.len();
-        resolve(parser, escape, start, token, &mut out);
+        resolve(parser, escape, start, &mut out);
         rest = after;
     }
     out.push_str(rest);
@@ -85,7 +84,7 @@ fn escape_length(text: &str) -> usize {
     1 + selector + chars.take(most).take_while(char::is_ascii_hexdigit).count()
 }
 
-fn resolve(parser: &mut Parser<'_>, escape: &str, start: usize, token: Token, out: &mut String) {
+fn resolve(parser: &mut Parser<'_>, escape: &str, start: usize, out: &mut String) {
     let selector = escape.get(1..).unwrap_or("");
     let simple = match selector {
         "n" => Some('\n'),
@@ -114,9 +113,8 @@ fn resolve(parser: &mut Parser<'_>, escape: &str, start: usize, token: Token, ou
         }
         _ => format!("After a backslash stands one of n, r, t, \\, \", u and U, not {selector:?}."),
     };
-    let file = parser.span(token).file;
     parser.error(
-        Span::new(file, start, start + escape.len()),
+        parser.place(start, start + escape.len()),
         None,
         "Invalid escape sequence",
         detail,
@@ -142,7 +140,7 @@ pub(crate) fn number(parser: &mut Parser<'_>, token: Token) -> Option<Literal> {
 
 /// Does Go's `big.ParseFloat`, in base 10 at 512 bits, take the text? Its exponent is one of base 2 in 32 bits, put
 /// together from the digits before the point and the exponent of base 10.
-fn is_number(text: &str) -> bool {
+pub(crate) fn is_number(text: &str) -> bool {
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => match exponent.parse::<i64>() {
             Ok(exponent) => (mantissa, exponent),

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use ashlar_diag::{Diag, FileId, Span};
+use ashlar_diag::{Diag, FileId, Span, json::Escape};
 
 use crate::{
     ast::{Expr, ExprKind, Ident},
@@ -18,10 +18,75 @@ use crate::{
 /// without optimisation.
 pub(crate) const DEPTH_LIMIT: u32 = 400;
 
+/// Where a text stands in its file.
+#[derive(Clone, Copy)]
+pub(crate) struct Origin<'t> {
+    file: FileId,
+    start: u32,
+    escapes: &'t [Escape],
+    /// The text, if its places are counted from one character before it.
+    early: Option<&'t str>,
+}
+
+impl<'t> Origin<'t> {
+    /// The text is the whole file.
+    pub(crate) fn file(file: FileId) -> Self {
+        Self {
+            file,
+            start: 0,
+            escapes: &[],
+            early: None,
+        }
+    }
+
+    /// The text is that of a JSON string; `start`: the place behind its quote.
+    pub(crate) fn string(file: FileId, start: u32, escapes: &'t [Escape]) -> Self {
+        Self {
+            file,
+            start,
+            escapes,
+            early: None,
+        }
+    }
+
+    /// As hcl counts where a JSON string holds a reference or a type: from the quote.
+    pub(crate) fn counted_from_quote(self, text: &'t str) -> Self {
+        Self {
+            early: Some(text),
+            ..self
+        }
+    }
+
+    fn place(&self, mut at: u32) -> u32 {
+        if let Some(text) = self.early {
+            let before = text
+                .get(..at as usize)
+                .and_then(|before| before.char_indices().next_back());
+            match before {
+                Some((before, _)) => at = u32::try_from(before).unwrap_or(at),
+                None => return self.start.saturating_sub(1),
+            }
+        }
+        let passed = self.escapes.partition_point(|escape| escape.end <= at);
+        let last = passed.checked_sub(1).and_then(|last| self.escapes.get(last));
+        at.saturating_add(self.start)
+            .saturating_add(last.map_or(0, |escape| escape.shift))
+    }
+
+    /// The place in the file of a range of the text.
+    pub(crate) fn span(&self, start: u32, end: u32) -> Span {
+        Span {
+            file: self.file,
+            start: self.place(start),
+            end: self.place(end),
+        }
+    }
+}
+
 /// The state of one parse.
 pub(crate) struct Parser<'t> {
     text: &'t str,
-    file: FileId,
+    origin: Origin<'t>,
     tokens: Vec<Token>,
     next: usize,
     newlines: Vec<bool>,
@@ -45,7 +110,7 @@ pub(crate) enum Newlines {
 
 impl<'t> Parser<'t> {
     /// Starts on the first token. Faults of single tokens are told before all others.
-    pub(crate) fn new(text: &'t str, file: FileId, start: Start) -> Self {
+    pub(crate) fn new(text: &'t str, origin: Origin<'t>, start: Start) -> Self {
         let mut diags = Vec::new();
         // Spans count in 32 bits.
         let text = if u32::try_from(text.len()).is_ok() {
@@ -58,10 +123,10 @@ impl<'t> Parser<'t> {
             ""
         };
         let tokens = lexer::tokens(text, start);
-        diags.extend(token::faults(text, file, &tokens));
+        diags.extend(token::faults(text, &origin, &tokens));
         Self {
             text,
-            file,
+            origin,
             tokens,
             next: 0,
             newlines: Vec::new(),
@@ -144,11 +209,13 @@ impl<'t> Parser<'t> {
 
     /// A token's place.
     pub(crate) fn span(&self, token: Token) -> Span {
-        Span {
-            file: self.file,
-            start: token.start,
-            end: token.end,
-        }
+        self.origin.span(token.start, token.end)
+    }
+
+    /// The place of a range of the text.
+    pub(crate) fn place(&self, start: usize, end: usize) -> Span {
+        let clamp = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
+        self.origin.span(clamp(start), clamp(end))
     }
 
     /// The place of the next token.

@@ -2,7 +2,9 @@
 //!
 //! Between the lexer, which makes tokens of every text, and the parser, which need not know these faults.
 
-use ashlar_diag::{Diag, FileId, Span};
+use ashlar_diag::Diag;
+
+use crate::parser::Origin;
 
 /// What a token is. Several kinds exist only to be told apart in an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,7 +102,7 @@ pub(crate) struct Token {
 }
 
 /// Tells of tokens that no text may hold. Faults that come in numbers are told a few times only, as hcl does.
-pub(crate) fn faults(text: &str, file: FileId, tokens: &[Token]) -> Vec<Diag> {
+pub(crate) fn faults(text: &str, origin: &Origin<'_>, tokens: &[Token]) -> Vec<Diag> {
     let mut diags = Vec::new();
     let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
     for token in tokens {
@@ -160,11 +162,7 @@ pub(crate) fn faults(text: &str, file: FileId, tokens: &[Token]) -> Vec<Diag> {
             Kind::Invalid => Diag::error("Invalid character", invalid_character(text, *token)),
             _ => continue,
         };
-        diags.push(told.at(Span {
-            file,
-            start: token.start,
-            end: token.end,
-        }));
+        diags.push(told.at(origin.span(token.start, token.end)));
     }
     diags
 }

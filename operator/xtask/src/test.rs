@@ -14,8 +14,14 @@ use crate::{check, e2e, quickstart};
 #[derive(clap::Args)]
 pub(crate) struct Args {}
 
-/// Kinds of recorded behaviour of Terraform, each a folder under tests/oracle.
-const ORACLES: [&str; 4] = ["syntax", "wire", "expressions", "scenarios"];
+/// Kinds of recorded behaviour of Terraform, each with the folder of its cases.
+const ORACLES: [(&str, &str); 5] = [
+    ("syntax", "tests/oracle/syntax"),
+    ("wire", "tests/oracle/wire"),
+    ("expressions", "tests/oracle/expressions"),
+    ("scenarios", "tests/oracle/scenarios"),
+    ("lang", "tests/lang"),
+];
 
 pub(crate) fn run(Args {}: &Args) -> Result<()> {
     let mut steps = vec![Step::new("tools", || tools::build(&Group::DEFAULT).map(|_| None))];
@@ -33,11 +39,9 @@ pub(crate) fn run(Args {}: &Args) -> Result<()> {
     step::run_all(steps)
 }
 
-fn conformance(kind: &str) -> Step {
-    let line = format!(
-        "run --package ashlar-conformance -- {kind} tests/oracle/{kind} \
-         --pending tests/oracle/pending.txt"
-    );
+fn conformance((kind, cases): (&str, &str)) -> Step {
+    let line =
+        format!("run --package ashlar-conformance -- {kind} {cases} --pending tests/oracle/pending.txt");
     let name = format!("conformance {kind}");
     Step::new(&name, move || with_plugins(&line).map(Some))
 }

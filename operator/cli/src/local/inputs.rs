@@ -1,6 +1,7 @@
 //! Files of the module and values of its variables, gathered as Terraform does.
 //!
-//! Later wins: `TF_VAR_` environment, `terraform.tfvars`, `*.auto.tfvars` by name, `--var-file`, `--var`.
+//! Later wins: `TF_VAR_` environment, `terraform.tfvars`, `terraform.tfvars.json`, `*.auto.tfvars` and
+//! `*.auto.tfvars.json` by name, `--var-file`, `--var`.
 
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
@@ -62,12 +63,11 @@ pub(crate) fn gather(
             );
         }
     }
-    let mut files = vec![dir.join("terraform.tfvars")];
-    refuse_json(dir)?;
+    let mut files = vec![dir.join("terraform.tfvars"), dir.join("terraform.tfvars.json")];
     let mut automatic: Vec<_> = std::fs::read_dir(dir)
         .with_context(|| format!("The folder {} cannot be read", dir.display()))?
         .filter_map(|entry| entry.ok().map(|entry| entry.path()))
-        .filter(|path| path.to_str().is_some_and(|name| name.ends_with(".auto.tfvars")))
+        .filter(|path| path.to_str().is_some_and(is_automatic))
         .collect();
     automatic.sort();
     files.extend(automatic);
@@ -95,18 +95,7 @@ pub(crate) fn gather(
     Ok((inputs, diags))
 }
 
-/// Files of values in JSON are read by Terraform and not here yet; passing them over would plan with other values.
-fn refuse_json(dir: &Path) -> anyhow::Result<()> {
-    let entries =
-        std::fs::read_dir(dir).with_context(|| format!("The folder {} cannot be read", dir.display()))?;
-    for entry in entries.flatten() {
-        let name = entry.file_name();
-        let name = name.to_string_lossy();
-        if name == "terraform.tfvars.json" || name.ends_with(".auto.tfvars.json") {
-            bail!(
-                "The file of values {name} is in JSON, which is not read yet. Write its values as a .tfvars file."
-            );
-        }
-    }
-    Ok(())
+/// Is it the name of a file of values that is read without being named?
+fn is_automatic(name: &str) -> bool {
+    name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json")
 }

@@ -234,7 +234,7 @@ impl<'a> Check<'a> {
             }
             Part::Provider(provider, block) => {
                 // A block without arguments is not looked at: it configures nothing.
-                let is_empty = block.body.attributes.is_empty() && block.body.blocks.is_empty();
+                let is_empty = block.body.is_empty();
                 if let Some(schemas) = self.schemas.get(&provider.provider).filter(|_| !is_empty) {
                     diags.extend(decode_block(&block.body, &schemas.provider.block, &scope).1);
                 }

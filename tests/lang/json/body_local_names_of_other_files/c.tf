@@ -1,0 +1,3 @@
+locals {
+  c = local.b
+}

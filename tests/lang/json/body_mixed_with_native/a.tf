@@ -1,0 +1,7 @@
+variable "n" {
+  default = 2
+}
+
+output "from_native" {
+  value = local.from_json
+}
