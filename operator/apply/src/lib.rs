@@ -16,4 +16,4 @@ mod settle;
 mod write;
 
 pub use checks::check_results;
-pub use run::{Applied, Counts, Inputs, apply};
+pub use run::{Applied, Counts, Inputs, Patience, apply};

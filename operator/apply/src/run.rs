@@ -30,6 +30,15 @@ use crate::{answer::known_part, checks::check_results, keeper::Keeper};
 /// How often the driver looks whether it was asked to stop, in milliseconds.
 const LOOK_AROUND: u64 = 500;
 
+/// What becomes of provider calls that go on when a run is stopped; nothing new is started then.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Patience {
+    /// After so many milliseconds providers are asked to abandon what they are doing.
+    pub ask_after_ms: u64,
+    /// After so many milliseconds they are ended, and what their calls brought about is uncertain. `None` waits for them.
+    pub end_after_ms: Option<u64>,
+}
+
 /// All that applying needs.
 pub struct Inputs<'a> {
     /// What to do.
@@ -50,9 +59,8 @@ pub struct Inputs<'a> {
     pub store: &'a dyn RunStore,
     /// Set to start nothing more.
     pub stop: &'a StopFlag,
-    /// How long providers have to end their calls once the run is stopped, in milliseconds. Then they are ended, and what
-    /// their calls brought about is uncertain. `None` waits for them.
-    pub grace_ms: Option<u64>,
+    /// How long providers have to end their calls once the run is stopped.
+    pub patience: Patience,
     /// The Terraform version the state presents as.
     pub terraform_version: &'a str,
 }
@@ -108,7 +116,7 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     }
     let run = Run::new(&inputs, inputs.schemas);
     let mut diags = Diags::new();
-    let interrupted = run.drive(inputs.stop, inputs.grace_ms, &mut diags).await;
+    let interrupted = run.drive(inputs.stop, inputs.patience, &mut diags).await;
     run.engine.close().await;
     let checks = check_results(&lock(&run.checks));
     if run.keeper.read(|state| state.check_results != checks) {
@@ -250,7 +258,7 @@ impl<'a> Run<'a> {
     }
 
     /// Runs all steps; tells whether it was stopped before the end.
-    async fn drive(&self, stop: &StopFlag, grace_ms: Option<u64>, diags: &mut Diags) -> bool {
+    async fn drive(&self, stop: &StopFlag, patience: Patience, diags: &mut Diags) -> bool {
         let mut walk = self.step_graph().walk();
         let mut running = FuturesUnordered::new();
         let mut saving: BoxFuture<'_, ()> = futures::future::pending().boxed();
@@ -258,6 +266,7 @@ impl<'a> Run<'a> {
         // Told to stop, or ended: beside all else, for what other providers answer meanwhile must be kept.
         let mut telling: BoxFuture<'_, ()> = futures::future::pending().boxed();
         let mut stopping = false;
+        let mut ask_at = None;
         let mut end_at = None;
         let mut interrupted = false;
         loop {
@@ -307,7 +316,11 @@ impl<'a> Run<'a> {
             if stop.is_set() && !stopping {
                 stopping = true;
                 let now = self.engine.outside.monotonic_ms();
-                end_at = grace_ms.map(|grace| now.saturating_add(grace));
+                ask_at = Some(now.saturating_add(patience.ask_after_ms));
+                end_at = patience.end_after_ms.map(|after| now.saturating_add(after));
+            }
+            if ask_at.is_some_and(|ask| ask <= self.engine.outside.monotonic_ms()) {
+                ask_at = None;
                 telling = self.engine.stop_providers().boxed();
             }
             if end_at.is_some_and(|end| end <= self.engine.outside.monotonic_ms()) {

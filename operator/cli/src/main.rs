@@ -29,7 +29,17 @@ fn main() -> ExitCode {
         return ExitCode::from(126);
     }
     drop(program);
-    let cli = Cli::parse();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // As Terraform: 2 is said by --detailed-exitcode alone.
+        Err(error) => {
+            let failed = error.use_stderr();
+            return match error.print() {
+                Ok(()) if !failed => ExitCode::SUCCESS,
+                _ => ExitCode::FAILURE,
+            };
+        }
+    };
     log::init(&cli.command);
     let printer = Printer::new(cli.no_color);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {

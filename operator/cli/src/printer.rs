@@ -7,6 +7,7 @@ use std::io::{IsTerminal, Write};
 use ashlar_diag::{Diags, Sources, Style, render};
 
 /// Prints in the style that fits where it prints to.
+#[derive(Clone, Copy)]
 pub(crate) struct Printer {
     out: Style,
     err: Style,

@@ -6,7 +6,7 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use ashlar_api::{ApprovalPolicy, Basis, Workspace};
 use ashlar_diag::Diags;
-use ashlar_plan::{Plan, wire};
+use ashlar_plan::{Action, Plan, wire};
 use ashlar_port::{Outcome as Settlement, Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyOutcome, ApplyRequest};
 use ashlar_state::outcome_object;
@@ -141,6 +141,8 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
             return job.failed(Some(recovered), APPLY_FAILED, message);
         }
     };
+    let changes = plan.changes.iter().filter(|change| change.action != Action::NoOp);
+    job.tracked.expect(changes.count());
     // From here on the approval is spent.
     if let Err(diags) = held.store.begin(digest).await {
         return job.failed(Some(recovered), APPLY_FAILED, plain(&diags));
@@ -152,7 +154,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         confined: true,
         store: &held.store,
         stop: &job.tracked.stop,
-        grace_ms: Some(job.context.grace_ms),
+        patience: job.context.patience,
     };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {

@@ -42,8 +42,8 @@ pub struct OperatorArgs {
     /// Applies at once.
     #[arg(long, env = "ASHLAR_CONCURRENCY_APPLY", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub concurrency_apply: u16,
-    /// How long providers have to end what they do once a run is stopped, in seconds. Then they are killed, and what their
-    /// calls did is told to be uncertain.
+    /// How long providers have to end what they do once a run is stopped, in seconds. After half of it they are asked to
+    /// break off; at its end they are killed, and what their calls did is told to be uncertain.
     #[arg(long, env = "ASHLAR_PROVIDER_GRACE", default_value_t = 300)]
     pub provider_grace: u32,
     /// Name of this replica, the Pod's in a Pod; the host's by default.

@@ -202,6 +202,19 @@ impl Writer {
                 let mut message = format!(
                     "The plan {digest} {what} {changes}. To have it applied, set spec.approval.approvedPlan to its whole digest."
                 );
+                let left = status
+                    .run
+                    .as_ref()
+                    .map(|run| run.uncertain.as_slice())
+                    .unwrap_or_default();
+                if !left.is_empty() {
+                    let list: Vec<&str> = left.iter().map(|change| change.address.as_str()).collect();
+                    message = format!(
+                        "CAREFUL: an earlier run ended before the outcome of these changes was known: {}. Look whether the objects \
+                         exist before you approve, or they may be made twice. {message}",
+                        list.join(", ")
+                    );
+                }
                 if let Some(refused) = refused {
                     message =
                         format!("{message} The digest given, {refused}, is not this plan's: it was refused.");

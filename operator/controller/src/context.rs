@@ -7,7 +7,7 @@ use std::{
 };
 
 use ashlar_api::{LockStatus, Workspace};
-use ashlar_runner::Settings;
+use ashlar_runner::{Patience, Settings};
 use ashlar_store::kube::{OperatorKey, Presence};
 use futures::channel::mpsc::UnboundedSender;
 use kube::{
@@ -32,8 +32,8 @@ pub(crate) struct Context {
     pub(crate) key: OperatorKey,
     pub(crate) presence: Presence,
     pub(crate) settings: Settings,
-    /// How long providers have to end what they do, in milliseconds.
-    pub(crate) grace_ms: u64,
+    /// How long providers have to end what they do when a run is stopped.
+    pub(crate) patience: Patience,
     /// Holds a folder per run with the files of its module.
     pub(crate) work: PathBuf,
     pub(crate) registry: Arc<Registry>,
@@ -99,6 +99,11 @@ impl Context {
 
     /// Tells what happened, for `kubectl describe`. Never with a value in it.
     pub(crate) async fn tell(&self, workspace: &Workspace, type_: EventType, reason: &str, note: &str) {
+        let (namespace, name) = (workspace.namespace().unwrap_or_default(), workspace.name_any());
+        match type_ {
+            EventType::Normal => tracing::info!(namespace, name, reason, "{note}"),
+            EventType::Warning => tracing::warn!(namespace, name, reason, "{note}"),
+        }
         let event = Event {
             type_,
             reason: reason.to_owned(),

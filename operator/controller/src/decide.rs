@@ -40,6 +40,8 @@ pub(crate) struct Seen {
     pub(crate) requested: bool,
     /// Who was found to hold the lock, and when to ask again.
     pub(crate) lock: Option<LockSeen>,
+    /// Digests whose approvals are spent.
+    pub(crate) spent: Vec<String>,
     /// Addresses that a person calls settled.
     pub(crate) settled: Vec<String>,
 }
@@ -371,7 +373,8 @@ fn gate(seen: &Seen, plan: &PlanSeen) -> Decision {
         }
         Gate::Manual(given) => Decision::Wait(Wait::Approval {
             digest: plan.digest.clone(),
-            refused: given.clone(),
+            // One that was obeyed stands in the object still; it is not a wrong one.
+            refused: given.clone().filter(|given| !seen.spent.contains(given)),
         }),
     }
 }

@@ -159,7 +159,14 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         }
     };
     let requested_at = annotation(REQUESTED_AT).or_else(|| annotation(FLUX_REQUESTED_AT));
-    let settled = note_settled(&mut status, annotation(SETTLED), &state.uncertain, looked);
+    // What a person could have read when the annotation was set.
+    let told: Vec<String> = workspace
+        .status
+        .iter()
+        .filter_map(|status| status.run.as_ref())
+        .flat_map(|run| run.uncertain.iter().map(|change| change.address.clone()))
+        .collect();
+    let settled = note_settled(&mut status, annotation(SETTLED), &told, looked);
     let seen = Seen {
         now,
         deleting,
@@ -182,6 +189,7 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         due: status.next_run_at.as_ref().map(|time| time.0),
         requested: requested_at.is_some() && requested_at != status.last_handled_reconcile_at,
         lock: context.lock_of(&uid).map(|(lock, _)| lock),
+        spent: status.spent_plans.clone(),
         settled: settled
             .as_ref()
             .map(|list| list.split(',').map(|address| address.trim().to_owned()).collect())
@@ -215,12 +223,12 @@ fn lost(status: &WorkspaceStatus, recovered: &Recovered, accepted: Option<String
     })
 }
 
-/// The annotation that names settled changes, if it is to be obeyed: it speaks of what is uncertain when it is first seen,
-/// never of what a later run leaves. Taken away and set again it is a new one.
+/// The annotation that names settled changes, if it is to be obeyed: it speaks of what was told to be uncertain when
+/// it is first seen, never of what a later run leaves. Taken away and set again it is a new one.
 fn note_settled(
     status: &mut WorkspaceStatus,
     given: Option<String>,
-    uncertain: &[String],
+    told: &[String],
     looked: bool,
 ) -> Option<String> {
     if given == status.last_handled_settled || !looked {
@@ -229,7 +237,7 @@ fn note_settled(
     let named = given.as_ref().is_some_and(|given| {
         given
             .split(',')
-            .any(|address| uncertain.iter().any(|known| known == address.trim()))
+            .any(|address| told.iter().any(|known| known == address.trim()))
     });
     if named {
         return given;

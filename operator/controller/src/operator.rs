@@ -15,7 +15,7 @@ use anyhow::{Context as _, anyhow};
 use ashlar_api::{InputKind, Workspace};
 use ashlar_diag::Diags;
 use ashlar_provider::{Fence, Launcher};
-use ashlar_runner::Settings;
+use ashlar_runner::{Patience, Settings};
 use ashlar_store::kube::{OperatorKey, Presence};
 use futures::{StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -83,7 +83,11 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
             },
         ),
         settings,
-        grace_ms: u64::from(args.provider_grace) * 1000,
+        // A call that is soon at its end is let be; a provider that is asked to stop breaks off in the middle.
+        patience: Patience {
+            ask_after_ms: u64::from(args.provider_grace) * 500,
+            end_after_ms: Some(u64::from(args.provider_grace) * 1000),
+        },
         work: args.work_dir.join("run"),
         client,
         key,

@@ -119,6 +119,11 @@ impl Tracked {
         (view.poke)();
     }
 
+    /// How much is to be done is known now.
+    pub(crate) fn expect(&self, total: usize) {
+        self.view().progress.total = i64::try_from(total).unwrap_or(i64::MAX);
+    }
+
     fn view(&self) -> std::sync::MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }

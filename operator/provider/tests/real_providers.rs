@@ -691,7 +691,7 @@ async fn the_whole_group_dies() {
 async fn a_plugin_dies_with_its_operator() {
     let setup = Setup::new();
     let plugin = setup.world().join("plugin");
-    fs::write(&plugin, "#!/bin/sh\necho $$ > own\nsleep 600\n").unwrap();
+    fs::write(&plugin, "#!/bin/sh\necho $$ > own\nexec sleep 600\n").unwrap();
     fs::set_permissions(&plugin, fs::Permissions::from_mode(0o755)).unwrap();
     let script = format!(
         "{} --no-fence --parent $$ -- {} & wait",

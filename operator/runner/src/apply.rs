@@ -2,7 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_apply::{Counts, Inputs};
+use ashlar_apply::{Counts, Inputs, Patience};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Schemas, fetch_schemas, wire};
 use ashlar_port::{Progress, RunStore, StopFlag};
@@ -32,8 +32,8 @@ pub struct ApplyRequest<'a> {
     pub store: &'a dyn RunStore,
     /// Set to start nothing more.
     pub stop: &'a StopFlag,
-    /// How long providers have to end their calls then, in milliseconds; `None` for as long as it takes.
-    pub grace_ms: Option<u64>,
+    /// How long providers have to end their calls then.
+    pub patience: Patience,
 }
 
 /// What came of it.
@@ -117,7 +117,7 @@ async fn attempt(
                 progress,
                 store: request.store,
                 stop: request.stop,
-                grace_ms: request.grace_ms,
+                patience: request.patience,
                 terraform_version: TERRAFORM_VERSION,
             })
             .await;

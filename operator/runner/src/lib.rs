@@ -12,6 +12,7 @@ mod redact;
 mod settings;
 
 pub use apply::{ApplyOutcome, ApplyRequest, apply};
+pub use ashlar_apply::Patience;
 pub use files::Files;
 pub use outside::SystemOutside;
 pub use plan::{PlanOutcome, PlanRequest, load_module, plan};

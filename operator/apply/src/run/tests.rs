@@ -91,7 +91,7 @@ fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
         progress: &Unwatched,
         store: &Nowhere,
         stop: &StopFlag::new(),
-        grace_ms: None,
+        patience: Patience::default(),
         terraform_version: "1.15.5",
     };
     let applied = futures::executor::block_on(apply(inputs));

@@ -5,13 +5,13 @@ use std::process::ExitCode;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
 use ashlar_port::{Outcome, Record, RunStore, StopFlag};
-use ashlar_runner::{ApplyRequest, apply};
+use ashlar_runner::{ApplyRequest, Patience, apply};
 use ashlar_store::{Recovered, file::FileStore};
 
 use super::{
     gate,
     progress::Lines,
-    session::{Session, Told},
+    session::{Session, Told, masked},
 };
 use crate::{args::ApplyArgs, printer::Printer};
 
@@ -56,7 +56,7 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         .await
         .map_err(|diags| session.told(&diags, &Sources::new()))?;
     let stop = StopFlag::new();
-    let watcher = tokio::spawn(stop_on_interrupt(stop.clone()));
+    let watcher = tokio::spawn(stop_on_interrupt(stop.clone(), *printer));
     let request = ApplyRequest {
         plan: &ready.bytes,
         env: Vec::new(),
@@ -64,12 +64,12 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         confined: false,
         store: &store,
         stop: &stop,
-        grace_ms: None,
+        patience: Patience::default(),
     };
     let outcome = apply(&session.settings, request, &Lines::new(printer)).await;
     watcher.abort();
     let failed = outcome.diags.has_errors();
-    printer.diags(&outcome.diags, &outcome.sources);
+    printer.diags(&masked(outcome.diags, &outcome.redact), &outcome.sources);
     if let Some(state) = &outcome.state {
         let counts = outcome.counts;
         let verdict = if failed || outcome.interrupted {
@@ -137,8 +137,11 @@ async fn settle(
 }
 
 /// The first interrupt asks the run to stop in order.
-async fn stop_on_interrupt(stop: StopFlag) {
+async fn stop_on_interrupt(stop: StopFlag, printer: Printer) {
     if tokio::signal::ctrl_c().await.is_ok() {
+        printer.note(
+            "Interrupted: nothing more is started, and providers are asked to break off. Waiting for them.",
+        );
         stop.set();
     }
 }

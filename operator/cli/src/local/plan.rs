@@ -20,7 +20,9 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
     drop(store);
     if ready.plan.is_applyable() {
         printer.result(&format!(
-            "\nDigest: {}\nApply exactly this plan with --approve and the digest.\n",
+            "\nDigest: {}\nApply exactly this plan with `ashlar {} --approve {}` and the same options.\n",
+            ready.digest,
+            if args.destroy { "destroy" } else { "apply" },
             ready.digest
         ));
         if args.detailed_exitcode {

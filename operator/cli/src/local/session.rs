@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, text};
-use ashlar_provider::{Fence, Launcher};
+use ashlar_provider::{Fence, Launcher, Redactor};
 use ashlar_runner::{PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_store::{Recovered, file::FileStore};
 
@@ -126,8 +126,9 @@ impl<'a> Session<'a> {
             schemas,
             sources,
             diags,
-            redact: _,
+            redact,
         } = plan(&self.settings, request, &Lines::new(self.printer)).await;
+        let diags = masked(diags, &redact);
         let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
             return Err(self.told(&diags, &sources));
         };
@@ -143,6 +144,15 @@ impl<'a> Session<'a> {
         self.printer.diags(diags, sources);
         Told.into()
     }
+}
+
+/// Diagnostics without what is sensitive: a provider may quote it.
+pub(crate) fn masked(diags: Diags, redact: &Redactor) -> Diags {
+    diags.map(|mut diag| {
+        diag.summary = redact(&diag.summary).into();
+        diag.detail = redact(&diag.detail);
+        diag
+    })
 }
 
 /// The mirrors given, else the folders where Terraform keeps plugins by hand.

@@ -12,7 +12,7 @@ use ashlar_config::{Input, InputValue, Origin, parse_values_file};
 use ashlar_diag::Sources;
 use ashlar_plan::{Mode, Options, Plan, Schemas, show};
 use ashlar_port::{StopFlag, Unwatched};
-use ashlar_runner::{ApplyRequest, PlanRequest, Settings, apply, load_module, plan};
+use ashlar_runner::{ApplyRequest, Patience, PlanRequest, Settings, apply, load_module, plan};
 use ashlar_store::file::FileStore;
 use serde_json::{Value as Json, json};
 
@@ -128,7 +128,7 @@ impl Bench {
             confined: false,
             store: &store,
             stop: &stop,
-            grace_ms: None,
+            patience: Patience::default(),
         };
         let applied = apply(&settings, request, &Unwatched).await;
         let failed = applied.diags.has_errors();

@@ -44,6 +44,7 @@ pub(crate) fn pending() -> Seen {
         due: None,
         requested: false,
         lock: None,
+        spent: vec!["sha256:spent".to_owned()],
         settled: Vec::new(),
     }
 }
