@@ -160,12 +160,13 @@ impl Loader {
     }
 
     fn required_providers(&mut self, block: Block) {
-        if self.required.is_some() {
+        let again = self.required.is_some();
+        if again {
             let detail = "A module can have one required_providers block. Put all entries into one.";
             let summary = "Duplicate required providers configuration";
-            return self.diags.push(Diag::error(summary, detail).at(block.header()));
+            self.diags.push(Diag::error(summary, detail).at(block.header()));
         }
-        self.required = Some(block.header());
+        self.required.get_or_insert(block.header());
         let (attributes, faults) = only_arguments(block.body);
         let failed = faults.has_errors();
         self.diags.extend(faults);
@@ -173,7 +174,7 @@ impl Loader {
             return;
         }
         for attribute in attributes {
-            if let Some(required) = self.required_provider(&attribute) {
+            if let Some(required) = self.required_provider(&attribute).filter(|_| !again) {
                 self.module
                     .required_providers
                     .insert(attribute.name.name.clone(), required);

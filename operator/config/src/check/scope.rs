@@ -60,8 +60,14 @@ impl<'c> StaticScope<'c> {
 
     /// Faults of a `depends_on` list; the first one ends the search, as in Terraform.
     pub(super) fn depends_on(&self, list: &[DependsOn], faults: &Diags) -> Diags {
-        let mut diags = faults.clone();
+        let mut diags = Diags::new();
+        let mut faults = faults.iter().peekable();
         for depends in list {
+            // Faults of entries that stand before this one.
+            let before = |fault: &&Diag| fault.subject.is_some_and(|at| at.start < depends.span.start);
+            while let Some(fault) = faults.next_if(before) {
+                diags.push(fault.clone());
+            }
             let reference = match Reference::parse(&depends.traversal) {
                 Ok(Some(reference)) => reference,
                 Ok(None) => continue,
@@ -82,6 +88,7 @@ impl<'c> StaticScope<'c> {
                 diags.extend(self.lookup(&reference).err().unwrap_or_default());
             }
         }
+        diags.extend(faults.cloned());
         diags
     }
 }
