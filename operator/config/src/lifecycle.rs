@@ -5,7 +5,7 @@
 use ashlar_addr::{Mode, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{CheckRule, Shape, Subject, constant, evaluate_constant, references};
-use ashlar_syntax::{Attribute, Block, Expr, ExprKind, Literal, Step, Traversal};
+use ashlar_syntax::{Attribute, Block, Expr, Literal, Step, Traversal};
 use ashlar_value::{Number, Path, PathStep, Type, Value};
 
 use crate::{
@@ -175,7 +175,7 @@ fn read_triggers(expr: &Expr, diags: &mut Diags) -> Vec<Expr> {
     let mut triggers = Vec::with_capacity(items.len());
     for item in items {
         let item = match item.in_json_string() {
-            None if matches!(item.kind, ExprKind::JsonObject(_) | ExprKind::JsonScalar(_)) => {
+            None if item.is_json() => {
                 let detail = "An entry is a string that holds a reference.";
                 diags.push(Diag::error("Invalid reference expression", detail).at(item.span));
                 continue;

@@ -1,4 +1,4 @@
-//! The `syntax` cases: a source text, and hclsyntax's tree or diagnostics for it.
+//! The `syntax` cases: a source text, and hclsyntax's tree or diagnostics for it; in JSON, hcl's diagnostics.
 //!
 //! Our tree is put into the normal form that the cases are written in; nothing is left out of the comparison but the
 //! ranges that the record leaves out itself.
@@ -32,23 +32,35 @@ struct Recorded {
     byte: usize,
 }
 
-/// Runs every case of `edges.jsonl` under `cases`.
+/// The files of cases, with the name that each of their sources has.
+const FILES: [(&str, &str); 2] = [("edges.jsonl", "case.tf"), ("json.jsonl", "case.tf.json")];
+
+/// Runs every case under `cases`.
 pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
-    let path = cases.join("edges.jsonl");
-    let text = std::fs::read_to_string(&path).with_context(|| format!("reading {}", path.display()))?;
+    let files = FILES.map(|(file, source)| (cases.join(file), source));
+    let there: Vec<_> = files.iter().filter(|(path, _)| path.is_file()).collect();
+    anyhow::ensure!(!there.is_empty(), "there are no cases in {}", cases.display());
+    for (path, source) in there {
+        run_file(path, source, report)?;
+    }
+    Ok(())
+}
+
+fn run_file(path: &Path, name: &str, report: &mut Report) -> anyhow::Result<()> {
+    let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
     for (at, line) in text.lines().enumerate() {
         let case: Case = serde_json::from_str(line).with_context(|| format!("line {}", at + 1))?;
         if report.wants(&case.id) {
             let group = case.id.rsplit_once('/').map_or("", |(group, _)| group);
-            report.case(group, &case.id, judge(&case));
+            report.case(group, &case.id, judge(name, &case));
         }
     }
     Ok(())
 }
 
-fn judge(case: &Case) -> Result<(), Miss> {
+fn judge(name: &str, case: &Case) -> Result<(), Miss> {
     let mut sources = Sources::new();
-    let file = sources.add("case.tf", case.source.as_str());
+    let file = sources.add(name, case.source.as_str());
     let (parsed, diags) = parse_file(&sources, file);
     let got: Vec<Recorded> = diags
         .iter()
@@ -295,11 +307,13 @@ mod tests {
     #[test]
     fn every_recorded_case_passes() {
         let cases = ashlar_xtask::layout::root().join("tests/oracle/syntax");
-        let text = std::fs::read_to_string(cases.join("edges.jsonl")).unwrap();
-        for line in text.lines() {
-            let case: Case = serde_json::from_str(line).unwrap();
-            if let Err(miss) = judge(&case) {
-                panic!("{}: expected {}, got {}", case.id, miss.expected, miss.got);
+        for (file, name) in FILES {
+            let text = std::fs::read_to_string(cases.join(file)).unwrap();
+            for line in text.lines() {
+                let case: Case = serde_json::from_str(line).unwrap();
+                if let Err(miss) = judge(name, &case) {
+                    panic!("{}: expected {}, got {}", case.id, miss.expected, miss.got);
+                }
             }
         }
     }

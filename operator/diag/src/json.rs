@@ -146,8 +146,10 @@ pub(crate) fn count(line: &str, offset: usize) -> (usize, usize) {
                 let (length, columns) = measure(rest);
                 let decoded = rest.get(..length).map_or(Err(0), unquote);
                 match decoded {
-                    // hcl counts bytes up to the fault.
-                    Err(_) if offset <= at + length => return (0, column + offset - at),
+                    // hcl counts bytes up to the fault, which may be that the string is not closed.
+                    Err(_) if offset < at + length || offset == at + length && !is_closed(rest, length) => {
+                        return (0, column + offset - at);
+                    }
                     Ok(decoded) if offset < at + length => {
                         return inside(&decoded, offset - at - 1, column + 1);
                     }
@@ -160,6 +162,13 @@ pub(crate) fn count(line: &str, offset: usize) -> (usize, usize) {
         column += columns;
     }
     (0, column)
+}
+
+/// Does the string of this length end with a quote that closes it?
+fn is_closed(text: &str, length: usize) -> bool {
+    length > 1
+        && text.as_bytes().get(length - 1) == Some(&b'"')
+        && text.as_bytes().get(length - 2) != Some(&b'\\')
 }
 
 /// The place of an offset behind a string's quote, whose column is given.

@@ -126,9 +126,6 @@ impl Source {
     /// moved back. Places inside strings of JSON are counted in the text the string stands for.
     pub fn locate(&self, byte: usize) -> LineColumn {
         let mut byte = byte.min(self.text.len());
-        while !self.text.is_char_boundary(byte) {
-            byte -= 1;
-        }
         let line = self.line_of(byte);
         let start = self.line_starts.get(line - 1).map_or(0, |start| *start as usize);
         if self.is_json() {
@@ -138,6 +135,9 @@ impl Source {
                 column,
                 byte,
             };
+        }
+        while !self.text.is_char_boundary(byte) {
+            byte -= 1;
         }
         let before = self.text.get(start..byte).unwrap_or("");
         // A byte order mark takes part in offsets, but no editor shows it.

@@ -44,6 +44,15 @@ impl Item<'_> {
 /// The body as the schema reads it. In native syntax it reads itself, wanted or not; in JSON only the schema tells arguments
 /// from blocks. An attribute that may be written as blocks is then taken for an attribute.
 pub(crate) fn by_schema<'b>(body: &'b Body, schema: &schema::Block) -> &'b Body {
+    read(body, schema, Some(Wanted::Blocks(&["type"])))
+}
+
+/// As [`by_schema`], where no `dynamic` block can stand.
+pub(crate) fn by_form<'b>(body: &'b Body, schema: &schema::Block) -> &'b Body {
+    read(body, schema, None)
+}
+
+fn read<'b>(body: &'b Body, schema: &schema::Block, dynamic: Option<Wanted<'static>>) -> &'b Body {
     body.read_once(|unread| {
         let reading = unread.read(|name| {
             if schema.attributes.contains_key(name) {
@@ -51,7 +60,7 @@ pub(crate) fn by_schema<'b>(body: &'b Body, schema: &schema::Block) -> &'b Body 
             }
             match schema.blocks.get(name) {
                 Some(nested) => Some(Wanted::Blocks(labels_of(nested.nesting))),
-                None => (name == "dynamic").then_some(Wanted::Blocks(&["type"])),
+                None => dynamic.filter(|_| name == "dynamic"),
             }
         });
         let set = |name: &str| reading.attributes.iter().any(|set| &*set.name.name == name);

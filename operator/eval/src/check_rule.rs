@@ -24,9 +24,9 @@ impl CheckRule {
     pub fn read(block: &Block) -> (Option<Self>, Diags) {
         let mut diags = Diags::new();
         let schema = arguments(&["condition", "error_message"], &[]);
-        let body = body::by_schema(&block.body, &schema);
+        let body = body::by_form(&block.body, &schema);
         let place = body.missing_item().or(Some(block.open));
-        body::sort(&block.body, &schema, place, &mut diags);
+        body::sort(body, &schema, place, &mut diags);
         let condition = body.attribute("condition").map(|attribute| &attribute.expr);
         if let Some(condition) = condition.filter(|condition| finder::traversals(condition).is_empty()) {
             let detail = "The condition refers to nothing, so it is always the same and checks nothing.";

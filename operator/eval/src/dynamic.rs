@@ -88,6 +88,10 @@ impl<'b> Spec<'b> {
                 );
             }
         }
+        // As in hcl, what is in the wrong form is not looked at.
+        let Some(for_each) = for_each.filter(|_| !diags.has_errors()) else {
+            return (None, diags);
+        };
         let iterator = match body.attribute("iterator") {
             Some(attribute) => iterator_name(attribute, &mut diags),
             None => Some(kind.name.clone()),
@@ -106,7 +110,7 @@ impl<'b> Spec<'b> {
         });
         let mut contents = body.blocks_of("content");
         let content = contents.next();
-        if content.is_none() && for_each.is_some() {
+        if content.is_none() {
             let detail = "A dynamic block needs one block named content: what stands in each block.";
             diags.push(Diag::error("Missing dynamic content block", detail).at(missing));
         }
@@ -114,8 +118,8 @@ impl<'b> Spec<'b> {
             let detail = "A dynamic block takes only one content block.";
             diags.push(Diag::error("Extraneous dynamic content block", detail).at(extra.header()));
         }
-        let spec = match (for_each, iterator, content) {
-            (Some(for_each), Some(iterator), Some(content)) if !diags.has_errors() => Some(Spec {
+        let spec = match (iterator, content) {
+            (Some(iterator), Some(content)) if !diags.has_errors() => Some(Spec {
                 kind,
                 block,
                 for_each: &for_each.expr,

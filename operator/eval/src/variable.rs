@@ -153,9 +153,9 @@ impl Variable {
             max_items: 0,
         };
         schema.blocks.insert("validation".into(), validation);
-        let body = body::by_schema(&block.body, &schema);
+        let body = body::by_form(&block.body, &schema);
         let place = body.missing_item().or(Some(block.open));
-        let content = body::sort(&block.body, &schema, place, &mut diags);
+        let content = body::sort(body, &schema, place, &mut diags);
         check_name(&label.name, label.span, &mut diags);
         let mut variable = Variable {
             name: label.name.clone(),

@@ -304,7 +304,8 @@ impl Reader<'_> {
             },
             Err(read) => {
                 let at = (token.start + read).min(token.end);
-                let end = (at + 1).min(token.end);
+                // Where the string ends, places are counted otherwise than inside a broken one.
+                let end = if at + 1 < token.end { at + 1 } else { at };
                 let detail = "A string ends with a quote on its own line, and after a backslash stands one of n, r, t, b, \
                               f, \\, /, \" and u with four hexadecimal digits.";
                 self.error(Span::new(self.file, at, end), "Invalid JSON string", detail);

@@ -67,10 +67,11 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
         at = start + length;
         tokens.push(Token { kind, start, end: at });
         if kind == Kind::Invalid {
+            // hcl's scanner takes one byte, whatever character it belongs to.
             tokens.push(Token {
                 kind: Kind::End,
-                start: at,
-                end: at,
+                start: start + 1,
+                end: start + 1,
             });
             return tokens;
         }

@@ -8,7 +8,7 @@ use ashlar_diag::{
 };
 
 use crate::{
-    ast::{Expr, Ident, Traversal},
+    ast::{Expr, ExprKind, Ident, Traversal},
     ident::is_identifier,
     lexer::Start,
     parser::{Newlines, Origin, Parser},
@@ -113,7 +113,7 @@ impl JsonItem {
     /// The name as it is written.
     pub fn name(&self) -> Ident {
         let name = match &self.key.kind {
-            crate::ExprKind::JsonString(string) => string.text.clone(),
+            ExprKind::JsonString(string) => string.text.clone(),
             _ => "".into(),
         };
         Ident {
@@ -127,8 +127,8 @@ impl Expr {
     /// As a static reference, or a lone keyword, which is one by its form (hcl `AbsTraversalForExpr`).
     pub fn as_traversal(&self) -> Option<Traversal> {
         match &self.kind {
-            crate::ExprKind::Traversal(traversal) => Some(traversal.clone()),
-            crate::ExprKind::JsonString(string) => {
+            ExprKind::Traversal(traversal) => Some(traversal.clone()),
+            ExprKind::JsonString(string) => {
                 let mut parser = string.static_parser(self.span);
                 let traversal = parser.path();
                 traversal.filter(|_| parser.finish().is_empty())
@@ -143,9 +143,18 @@ impl Expr {
         }
     }
 
+    /// Was it written in JSON? An empty array cannot be told from an empty tuple.
+    pub fn is_json(&self) -> bool {
+        match &self.kind {
+            ExprKind::JsonScalar(_) | ExprKind::JsonString(_) | ExprKind::JsonObject(_) => true,
+            ExprKind::Tuple { items, .. } => items.first().is_some_and(Expr::is_json),
+            _ => false,
+        }
+    }
+
     /// The expression that a string in JSON holds, and its faults; `None` for what is no string in JSON.
     pub fn in_json_string(&self) -> Option<(Expr, Vec<Diag>)> {
-        let crate::ExprKind::JsonString(string) = &self.kind else {
+        let ExprKind::JsonString(string) = &self.kind else {
             return None;
         };
         let mut parser = string.static_parser(self.span);
