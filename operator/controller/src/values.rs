@@ -134,7 +134,9 @@ const SUMMARY: &str = "Invalid value for input variable";
 
 fn tfvars(given: &Given, text: &str) -> Result<BTreeMap<Arc<str>, Value>, Diag> {
     let mut sources = Sources::new();
-    let (found, faults) = parse_values_file(given.place.as_str(), text, &mut sources);
+    // The name decides how it is read, and the place may end in anything.
+    let name = format!("{}.tfvars", given.place);
+    let (found, faults) = parse_values_file(name, text, &mut sources);
     if faults.has_errors() {
         return Err(unreadable(given, &faults));
     }
@@ -184,7 +186,7 @@ mod tests {
             form,
             sensitive,
             origin: Origin::Direct,
-            place: "here".to_owned(),
+            place: "Secret here.json".to_owned(),
             rank: 0,
         };
         let inputs = resolve(&[(name.to_owned(), given)].into(), &module);
