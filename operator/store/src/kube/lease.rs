@@ -14,7 +14,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ::kube::{Api, Client};
+use ::kube::{
+    Api, Client,
+    api::{DeleteParams, Preconditions},
+};
 use ashlar_diag::Diags;
 use ashlar_port::StopFlag;
 use jiff::Timestamp;
@@ -314,13 +317,19 @@ impl Lock {
     /// Gives the lock back. The Lease stays, as Terraform leaves it.
     pub async fn release(self) -> Result<(), Diags> {
         self.task.abort();
-        self.shared.release().await.map_err(|fault| fault.diags(RELEASE))
+        self.shared
+            .end(End::Freed)
+            .await
+            .map_err(|fault| fault.diags(RELEASE))
     }
 
     /// Gives the lock back by removing the Lease, once there is no state to lock any more.
     pub async fn delete(self) -> Result<(), Diags> {
         self.task.abort();
-        self.shared.remove().await.map_err(|fault| fault.diags(RELEASE))
+        self.shared
+            .end(End::Removed)
+            .await
+            .map_err(|fault| fault.diags(RELEASE))
     }
 }
 
@@ -437,22 +446,31 @@ impl Shared {
         }
     }
 
-    async fn release(&self) -> Result<(), Fault> {
+    async fn end(&self, how: End) -> Result<(), Fault> {
         let name = self.slot.lease();
-        let params = as_ashlar();
+        let replacing = as_ashlar();
         let mut lease = self.lease.lock().await;
         let mut attempts = 0;
         loop {
-            let fault = match call(
-                "release",
-                self.what(),
-                self.api.replace(&name, &params, &freed(lease.clone())),
-            )
-            .await
-            {
-                Ok(_) => return Ok(()),
-                Err(fault) => fault,
+            let answer = match how {
+                End::Freed => {
+                    let free = freed(lease.clone());
+                    let answer = self.api.replace(&name, &replacing, &free);
+                    call("release", self.what(), answer).await.map(drop)
+                }
+                End::Removed => {
+                    let only = DeleteParams {
+                        preconditions: Some(Preconditions {
+                            resource_version: lease.metadata.resource_version.clone(),
+                            uid: lease.metadata.uid.clone(),
+                        }),
+                        ..DeleteParams::default()
+                    };
+                    let answer = self.api.delete(&name, &only);
+                    call("delete", self.what(), answer).await.map(drop)
+                }
             };
+            let Err(fault) = answer else { return Ok(()) };
             attempts += 1;
             if attempts > 4 || !(fault.is_conflict() || fault.is_passing() || fault.is_not_found()) {
                 return Err(fault);
@@ -462,13 +480,22 @@ impl Shared {
             }
             match self.mine().await {
                 Ok(found) => *lease = found,
-                // Someone has taken or freed it, or an earlier attempt got through.
+                // It is gone, someone has taken or freed it, or an earlier attempt got through.
                 Err(Fault::LockLost { .. }) => return Ok(()),
                 Err(fault) if fault.is_passing() => {}
                 Err(fault) => return Err(fault),
             }
         }
     }
+}
+
+/// How a lock ends.
+#[derive(Clone, Copy)]
+enum End {
+    /// The Lease stays, as Terraform leaves it.
+    Freed,
+    /// The Lease goes with the state.
+    Removed,
 }
 
 /// How long a write is tried.
@@ -501,43 +528,6 @@ impl Patience<'_> {
         }
         tokio::time::sleep(AGAIN).await;
         Ok(())
-    }
-}
-
-impl Shared {
-    async fn remove(&self) -> Result<(), Fault> {
-        let name = self.slot.lease();
-        let mut lease = self.lease.lock().await;
-        let mut attempts = 0;
-        loop {
-            let params = ::kube::api::DeleteParams {
-                preconditions: Some(::kube::api::Preconditions {
-                    resource_version: lease.metadata.resource_version.clone(),
-                    uid: lease.metadata.uid.clone(),
-                }),
-                ..Default::default()
-            };
-            let answer = self.api.delete(&name, &params);
-            let fault = match call("delete", self.what(), answer).await {
-                Ok(_) => return Ok(()),
-                Err(fault) if fault.is_not_found() => return Ok(()),
-                Err(fault) => fault,
-            };
-            attempts += 1;
-            if attempts > 4 || !(fault.is_conflict() || fault.is_passing()) {
-                return Err(fault);
-            }
-            if fault.is_passing() {
-                tokio::time::sleep(RENEW_AGAIN).await;
-            }
-            match self.mine().await {
-                Ok(found) => *lease = found,
-                // It is gone, or someone else's.
-                Err(Fault::LockLost { .. }) => return Ok(()),
-                Err(fault) if fault.is_passing() => {}
-                Err(fault) => return Err(fault),
-            }
-        }
     }
 }
 
