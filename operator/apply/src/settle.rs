@@ -28,7 +28,13 @@ impl Run<'_> {
         let mut values = lock(&self.instances).remove(resource).unwrap_or_default();
         if self.plan.options.mode == Mode::Destroy {
             // Only providers refer to it: they are configured as the objects were before any of them went.
-            let value = stored_value(&self.engine, &self.plan.prior_state, &resource.resource, config)?;
+            let value = stored_value(
+                self.engine.schemas,
+                self.engine.mode,
+                &self.plan.prior_state,
+                &resource.resource,
+                config,
+            )?;
             self.engine.values.set_resource(&resource.resource, value);
             return Ok(diags);
         }

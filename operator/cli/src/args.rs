@@ -24,6 +24,10 @@ pub(crate) enum Command {
     Apply(ApplyArgs),
     /// Destroy all objects, once that is approved.
     Destroy(ApplyArgs),
+    /// Evaluate expressions over the configuration and its state.
+    ///
+    /// At a terminal it asks for one after the other. From a pipe it prints the result of the last one, as Terraform does.
+    Console(ConsoleArgs),
     /// Show the state.
     Show(ShowArgs),
     /// Read the state of a folder or of a cluster, as Terraform's own `state` does.
@@ -110,6 +114,15 @@ pub(crate) struct ApplyArgs {
     /// Approve whatever is planned.
     #[arg(long)]
     pub(crate) auto_approve: bool,
+}
+
+/// `ashlar console`
+#[derive(Args)]
+pub(crate) struct ConsoleArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) values: Values,
 }
 
 /// `ashlar show`

@@ -66,6 +66,7 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Plan(args) => local::plan::run(&args, printer).await,
         Command::Apply(args) => local::apply::run(&args, printer).await,
         Command::Destroy(args) => local::apply::destroy(&args, printer).await,
+        Command::Console(args) => local::console::run(&args, printer).await,
         Command::Show(args) => local::show::run(&args, printer).await,
         Command::State(command) => state::run(&command, printer).await,
         Command::Validate(args) => local::validate::run(&args, printer),

@@ -58,6 +58,15 @@ pub enum Origin {
     Direct,
 }
 
+/// What comes of a variable that has neither a value nor a default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Absent {
+    /// An error.
+    Refused,
+    /// Its value is unknown: for who only looks.
+    Unknown,
+}
+
 /// Reads a file of values (`*.tfvars`, `*.tfvars.json`).
 pub fn parse_values_file(
     name: impl Into<Arc<str>>,
@@ -107,6 +116,7 @@ pub fn parse_values_file(
 pub fn resolve_variables(
     module: &Module,
     inputs: &BTreeMap<Arc<str>, Input>,
+    absent: Absent,
     caps: &dyn Caps,
     sources: &mut Sources,
 ) -> (BTreeMap<Arc<str>, Value>, Diags) {
@@ -126,8 +136,10 @@ pub fn resolve_variables(
             }
         });
         if given.is_none() && variable.default.is_none() {
-            let detail = format!("The variable {name:?} has no default, so it must be given a value.");
-            diags.push(Diag::error("No value for required variable", detail).at(variable.declared));
+            if absent == Absent::Refused {
+                let detail = format!("The variable {name:?} has no default, so it must be given a value.");
+                diags.push(Diag::error("No value for required variable", detail).at(variable.declared));
+            }
             values.insert(
                 name.clone(),
                 variable.marked(Value::unknown(variable.ty.without_optional())),

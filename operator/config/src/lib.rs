@@ -19,7 +19,9 @@ mod static_expr;
 mod terraform_block;
 
 pub use check::check_schemas;
-pub use inputs::{Input, InputValue, Origin, later_validations, parse_values_file, resolve_variables};
+pub use inputs::{
+    Absent, Input, InputValue, Origin, later_validations, parse_values_file, resolve_variables,
+};
 pub use load::load;
 pub use model::{
     DependsOn, IgnoreChanges, Lifecycle, Local, Module, Output, ProviderBlock, RequiredProvider,

@@ -94,27 +94,12 @@ impl<'a> Engine<'a> {
     }
 
     /// The schema of a resource type or data source.
-    pub fn resource_schema(
+    pub(crate) fn resource_schema(
         &self,
         provider: &ProviderAddr,
         resource: &ashlar_addr::Resource,
     ) -> Result<&'a Schema, Diags> {
-        let schemas = self.schemas.get(provider);
-        let found = schemas.and_then(|schemas| match resource.mode {
-            ashlar_addr::Mode::Managed => schemas.resources.get(&resource.kind),
-            ashlar_addr::Mode::Data => schemas.data_sources.get(&resource.kind),
-            ashlar_addr::Mode::Ephemeral => schemas.ephemeral_resources.get(&resource.kind),
-        });
-        found.ok_or_else(|| {
-            let what = if resource.mode == ashlar_addr::Mode::Data { "data source" } else { "resource type" };
-            let detail = format!(
-                "The provider {} has no {what} {:?}. Use a version of the provider that has it, or take it out.",
-                provider.for_display(),
-                &*resource.kind
-            );
-            let summary = if resource.mode == ashlar_addr::Mode::Data { "Invalid data source" } else { "Invalid resource type" };
-            Diag::error(summary, detail).into()
-        })
+        resource_schema(self.schemas, provider, resource)
     }
 
     /// A provider configured before by [`Engine::configure`].
@@ -240,6 +225,38 @@ impl<'a> Engine<'a> {
         });
         result
     }
+}
+
+/// The schema of a resource type or data source.
+pub(crate) fn resource_schema<'a>(
+    schemas: &'a Schemas,
+    provider: &ProviderAddr,
+    resource: &ashlar_addr::Resource,
+) -> Result<&'a Schema, Diags> {
+    let schemas = schemas.get(provider);
+    let found = schemas.and_then(|schemas| match resource.mode {
+        ashlar_addr::Mode::Managed => schemas.resources.get(&resource.kind),
+        ashlar_addr::Mode::Data => schemas.data_sources.get(&resource.kind),
+        ashlar_addr::Mode::Ephemeral => schemas.ephemeral_resources.get(&resource.kind),
+    });
+    found.ok_or_else(|| {
+        let what = if resource.mode == ashlar_addr::Mode::Data {
+            "data source"
+        } else {
+            "resource type"
+        };
+        let detail = format!(
+            "The provider {} has no {what} {:?}. Use a version of the provider that has it, or take it out.",
+            provider.for_display(),
+            &*resource.kind
+        );
+        let summary = if resource.mode == ashlar_addr::Mode::Data {
+            "Invalid data source"
+        } else {
+            "Invalid resource type"
+        };
+        Diag::error(summary, detail).into()
+    })
 }
 
 /// The value without what must not be kept: ephemeral marks are refused before, sensitive ones stay.

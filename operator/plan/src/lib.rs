@@ -8,6 +8,7 @@ pub mod digest;
 mod engine;
 mod expand;
 pub mod instance;
+mod look;
 mod make;
 mod model;
 mod moves;
@@ -29,6 +30,7 @@ pub mod wire;
 
 pub use engine::{Engine, Schemas, lock, unmarked};
 pub use expand::expand;
+pub use look::look;
 pub use make::{Inputs, Planned, fetch_schemas, plan};
 pub use model::{
     Action, Change, Check, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason, Summary,

@@ -1,6 +1,6 @@
 //! A resource's value where nothing is planned for it: made up of the objects that state holds, whatever is configured.
 //!
-//! Used in a refresh-only run, and for what providers need in a destroy run without refresh. Source: Terraform
+//! Used in a refresh-only run, for what providers need in a destroy run without refresh, and by a console. Source: Terraform
 //! `evaluationStateData.GetResource` in `internal/terraform/evaluate.go`.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -11,16 +11,21 @@ use ashlar_diag::Diags;
 use ashlar_state::State;
 use ashlar_value::{Type, Value};
 
-use crate::{engine::Engine, model::Mode, objchange::mark_sensitive};
+use crate::{
+    engine::{Schemas, resource_schema},
+    model::Mode,
+    objchange::mark_sensitive,
+};
 
 /// What references to `resource` see.
 pub fn stored_value(
-    engine: &Engine<'_>,
+    schemas: &Schemas,
+    mode: Mode,
     state: &State,
     resource: &Resource,
     config: &ResourceConfig,
 ) -> Result<Value, Diags> {
-    let schema = engine.resource_schema(&config.provider_config.provider, resource)?;
+    let schema = resource_schema(schemas, &config.provider_config.provider, resource)?;
     let ty = schema.block.ty();
     let mut instances = BTreeMap::new();
     if let Some(stored) = state.resources.get(&resource.within(ModuleInstance::root())) {
@@ -32,7 +37,7 @@ pub fn stored_value(
             instances.insert(key.clone(), value);
         }
     }
-    if instances.is_empty() && engine.mode == Mode::Destroy {
+    if instances.is_empty() && mode == Mode::Destroy {
         // It cannot be told how many there were.
         return Ok(Value::dynamic());
     }

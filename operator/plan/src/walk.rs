@@ -121,7 +121,13 @@ impl PlanWalk<'_> {
             return Ok(Diags::new());
         };
         if self.state_alone {
-            let value = stored_value(self.engine, self.state, &resource.resource, config)?;
+            let value = stored_value(
+                self.engine.schemas,
+                self.engine.mode,
+                self.state,
+                &resource.resource,
+                config,
+            )?;
             self.engine.values.set_resource(&resource.resource, value);
             return Ok(Diags::new());
         }
@@ -162,7 +168,8 @@ impl PlanWalk<'_> {
         let value = if self.options.mode == Mode::RefreshOnly {
             // Nothing is planned, so what refers to the resource sees what there is.
             stored_value(
-                self.engine,
+                self.engine.schemas,
+                self.engine.mode,
                 &lock(&self.found).refreshed,
                 &resource.resource,
                 config,

@@ -5,6 +5,7 @@
 
 mod apply;
 mod files;
+mod look;
 mod outside;
 mod plan;
 mod providers;
@@ -14,6 +15,7 @@ mod settings;
 pub use apply::{ApplyOutcome, ApplyRequest, apply};
 pub use ashlar_apply::Patience;
 pub use files::Files;
+pub use look::{LookRequest, Looked, look};
 pub use outside::SystemOutside;
 pub use plan::{PlanOutcome, PlanRequest, load_module, plan};
 pub use settings::{Settings, TERRAFORM_VERSION};

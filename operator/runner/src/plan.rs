@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_config::{Input, Module, resolve_variables};
+use ashlar_config::{Absent, Input, Module, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Outside, Progress};
@@ -109,7 +109,7 @@ async fn attempt(
         applying: false,
         made: Arc::default(),
     };
-    let (variables, faults) = resolve_variables(&module, &request.inputs, &caps, sources);
+    let (variables, faults) = resolve_variables(&module, &request.inputs, Absent::Refused, &caps, sources);
     diags.extend(faults);
     if diags.has_errors() {
         return None;

@@ -20,6 +20,7 @@ mod parser;
 mod postfix;
 mod template;
 mod token;
+mod unfinished;
 
 pub use ast::{
     Attribute, BinaryOp, Block, Body, Call, Expr, ExprKind, For, Ident, Literal, ObjectItem, ObjectKey, Step,
@@ -27,6 +28,7 @@ pub use ast::{
 };
 pub use ident::is_identifier;
 pub use json::{JsonItem, JsonObject, JsonString, Reading, Unread, Wanted};
+pub use unfinished::is_unfinished;
 
 use ashlar_diag::{Diags, FileId, Source, Sources};
 

@@ -1,6 +1,6 @@
 //! What plan and apply do alike: find the folder, take its lock, plan, show.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use ashlar_diag::{Diags, Sources};
@@ -46,27 +46,9 @@ impl std::error::Error for Told {}
 
 impl<'a> Session<'a> {
     pub(crate) fn open(place: &Place, printer: &'a Printer) -> anyhow::Result<Self> {
-        let dir = std::path::absolute(&place.dir)
-            .with_context(|| format!("The folder {} cannot be found", place.dir.display()))?;
-        let scratch = tempfile::Builder::new()
-            .prefix("ashlar-")
-            .tempdir()
-            .context("No temporary folder can be made")?;
-        let launcher = Launcher {
-            program: std::env::current_exe().context("This program's own file cannot be found")?,
-            arguments: vec!["launch".into()],
-        };
-        let settings = Settings {
-            mirrors: mirrors(place, &dir),
-            cache: cache_folder(&dir),
-            scratch: scratch.path().to_owned(),
-            writable: Vec::new(),
-            launcher,
-            fence: Fence::Off,
-            inherit_environment: true,
-            schemas: Default::default(),
-            digests: Default::default(),
-        };
+        let dir = folder(place)?;
+        let scratch = scratch()?;
+        let settings = settings(place, &dir, scratch.path())?;
         let identity = Identity::open(&dir)?;
         Ok(Self {
             printer,
@@ -146,6 +128,37 @@ impl<'a> Session<'a> {
     }
 }
 
+/// The root module's folder, as an absolute path.
+pub(crate) fn folder(place: &Place) -> anyhow::Result<PathBuf> {
+    std::path::absolute(&place.dir)
+        .with_context(|| format!("The folder {} cannot be found", place.dir.display()))
+}
+
+/// A folder for what lasts as long as the command.
+pub(crate) fn scratch() -> anyhow::Result<tempfile::TempDir> {
+    let made = tempfile::Builder::new().prefix("ashlar-").tempdir();
+    made.context("No temporary folder can be made")
+}
+
+/// How providers are found and started for a folder.
+pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Result<Settings> {
+    let launcher = Launcher {
+        program: std::env::current_exe().context("This program's own file cannot be found")?,
+        arguments: vec!["launch".into()],
+    };
+    Ok(Settings {
+        mirrors: mirrors(place, dir),
+        cache: cache_folder(dir),
+        scratch: scratch.to_owned(),
+        writable: Vec::new(),
+        launcher,
+        fence: Fence::Off,
+        inherit_environment: true,
+        schemas: Default::default(),
+        digests: Default::default(),
+    })
+}
+
 /// Diagnostics without what is sensitive: a provider may quote it.
 pub(crate) fn masked(diags: Diags, redact: &Redactor) -> Diags {
     diags.map(|mut diag| {
@@ -156,7 +169,7 @@ pub(crate) fn masked(diags: Diags, redact: &Redactor) -> Diags {
 }
 
 /// The mirrors given, else the folders where Terraform keeps plugins by hand.
-fn mirrors(place: &Place, dir: &std::path::Path) -> Vec<PathBuf> {
+fn mirrors(place: &Place, dir: &Path) -> Vec<PathBuf> {
     if !place.mirrors.is_empty() {
         return place.mirrors.clone();
     }
@@ -167,7 +180,7 @@ fn mirrors(place: &Place, dir: &std::path::Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn cache_folder(dir: &std::path::Path) -> PathBuf {
+fn cache_folder(dir: &Path) -> PathBuf {
     let home = || std::env::home_dir().map(|home| home.join(".cache"));
     let base = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)

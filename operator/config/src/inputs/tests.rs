@@ -43,7 +43,7 @@ fn resolve(inputs: &[(&str, Input)]) -> (BTreeMap<Arc<str>, Value>, Vec<String>)
         .iter()
         .map(|(name, input)| (Arc::from(*name), input.clone()))
         .collect();
-    let (values, diags) = resolve_variables(&module, &inputs, &NoCaps, &mut sources);
+    let (values, diags) = resolve_variables(&module, &inputs, Absent::Refused, &NoCaps, &mut sources);
     (
         values,
         diags.iter().map(|diag| diag.summary.to_string()).collect(),

@@ -1,0 +1,102 @@
+//! From files and state to values that can be looked at; nothing is planned and nothing changed.
+
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+
+use ashlar_config::{Absent, Input, Module, resolve_variables};
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{Schemas, Values, fetch_schemas};
+use ashlar_port::Outside;
+use ashlar_state::State;
+use ashlar_value::Value;
+
+use crate::{
+    files::Files,
+    outside::SystemOutside,
+    plan::{home, load_module},
+    providers::{choose, plugins},
+    redact::redactor,
+    settings::Settings,
+};
+
+/// What is to be looked at.
+pub struct LookRequest {
+    /// The root module's files: name and text.
+    pub files: Vec<(Arc<str>, Arc<str>)>,
+    /// Values for its variables; those that are missing are unknown.
+    pub inputs: BTreeMap<Arc<str>, Input>,
+    /// The environment of plugins, which are started for their schemas.
+    pub env: Vec<(OsString, OsString)>,
+    /// The state.
+    pub state: State,
+    /// Where the module's files are.
+    pub folder: PathBuf,
+    /// The value of `terraform.workspace`.
+    pub workspace: String,
+}
+
+/// A configuration over its state.
+pub struct Looked {
+    module: Module,
+    variables: BTreeMap<Arc<str>, Value>,
+    state: State,
+    schemas: Schemas,
+    workspace: String,
+    caps: Files,
+}
+
+impl Looked {
+    /// The values of everything, and what is at fault with some.
+    pub fn values(&self) -> (Values<'_>, Diags) {
+        ashlar_plan::look(
+            &self.module,
+            &self.variables,
+            &self.state,
+            &self.schemas,
+            &self.workspace,
+            &self.caps,
+        )
+    }
+}
+
+/// Loads all that is needed to look; `sources` holds the texts that places of the values lie in.
+pub async fn look(
+    settings: &Settings,
+    request: LookRequest,
+    sources: &mut Sources,
+) -> (Option<Looked>, Diags) {
+    let (module, mut diags) = load_module(&request.files, sources);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    let outside = Arc::new(SystemOutside::default());
+    let caps = Files {
+        folder: request.folder.clone(),
+        confined: false,
+        home: home(false),
+        plan_timestamp: outside.now(),
+        // A console answers `timestamp()` at once.
+        applying: true,
+        made: Arc::default(),
+    };
+    let (variables, faults) = resolve_variables(&module, &request.inputs, Absent::Unknown, &caps, sources);
+    diags.extend(faults);
+    if diags.has_errors() {
+        return (None, diags);
+    }
+    let Some(chosen) = diags.take(choose(settings, &module, &request.state).await) else {
+        return (None, diags);
+    };
+    let redact = redactor(variables.values(), &request.state, &request.env);
+    let plugins = plugins(settings, chosen, &request.folder, &request.env, redact, outside);
+    let schemas = fetch_schemas(&module, &request.state, &plugins).await;
+    plugins.close().await;
+    let looked = diags.take(schemas).map(|schemas| Looked {
+        module,
+        variables,
+        state: request.state,
+        schemas,
+        workspace: request.workspace,
+        caps,
+    });
+    (looked, diags)
+}
