@@ -94,7 +94,7 @@ impl<'a> Engine<'a> {
     }
 
     /// The schema of a resource type or data source.
-    pub(crate) fn resource_schema(
+    pub fn resource_schema(
         &self,
         provider: &ProviderAddr,
         resource: &ashlar_addr::Resource,

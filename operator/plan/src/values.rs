@@ -11,7 +11,7 @@ use std::{
 use ashlar_addr::{InstanceKey, Resource};
 use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Reference, Scope, Subject};
+use ashlar_eval::{Reference, Scope, Subject, undeclared};
 use ashlar_funcs::Caps;
 use ashlar_value::{Marks, Value};
 
@@ -143,7 +143,7 @@ impl Scope for InstanceScope<'_> {
             Subject::SelfRef => self.this.clone(),
             _ => None,
         };
-        found.ok_or_else(|| unresolved(reference))
+        found.ok_or_else(|| unresolved(values, reference))
     }
 
     fn caps(&self) -> &dyn Caps {
@@ -151,8 +151,18 @@ impl Scope for InstanceScope<'_> {
     }
 }
 
-fn unresolved(reference: &Reference<'_>) -> Diags {
+fn unresolved(values: &Values<'_>, reference: &Reference<'_>) -> Diags {
     let (summary, detail) = match &reference.subject {
+        Subject::Var(name) if !values.variables.contains_key(name) => {
+            let known = values.variables.keys().map(|known| &**known);
+            return undeclared::variable(reference, name, known).into();
+        }
+        Subject::Local(name) if !values.locals.contains_key(name) => {
+            let known = values.module.locals.keys().map(|known| &**known);
+            return undeclared::local(reference, name, known).into();
+        }
+        Subject::Path(name) => return undeclared::path(reference, name).into(),
+        Subject::Terraform(name) => return undeclared::terraform(reference, name).into(),
         Subject::Each(_) => (
             "Reference to \"each\" in context without for_each",
             "each.key and each.value exist only in a block that has for_each set.",
