@@ -8,11 +8,13 @@
     reason = "a tool whose output is its text"
 )]
 
+mod corpus;
 mod expressions;
 mod lang;
 mod report;
 mod scenarios;
 mod syntax;
+mod tree;
 mod wire;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -40,6 +42,8 @@ enum Suite {
     Scenarios(Run),
     /// Whole configurations: diagnostics, planned values.
     Lang(Run),
+    /// Files and mutants of them, read by us and by hcl side by side.
+    Corpus(corpus::Args),
 }
 
 #[derive(clap::Args)]
@@ -66,11 +70,14 @@ fn main() -> ExitCode {
 }
 
 fn run(suite: Suite) -> anyhow::Result<ExitCode> {
-    let (Suite::Syntax(args)
-    | Suite::Wire(args)
-    | Suite::Expressions(args)
-    | Suite::Scenarios(args)
-    | Suite::Lang(args)) = &suite;
+    let args = match &suite {
+        Suite::Corpus(args) => return corpus::run(args),
+        Suite::Syntax(args)
+        | Suite::Wire(args)
+        | Suite::Expressions(args)
+        | Suite::Scenarios(args)
+        | Suite::Lang(args) => args,
+    };
     let mut report = Report::new(&args.options)?;
     match &suite {
         Suite::Syntax(args) => syntax::run(&args.cases, &mut report)?,
@@ -78,6 +85,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Expressions(args) => expressions::run(&args.cases, &mut report)?,
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
+        Suite::Corpus(_) => {}
     }
     Ok(report.finish())
 }

@@ -51,7 +51,7 @@ impl Parser<'_> {
                 let detail = "After :: comes the name of a function, or of a further namespace.";
                 self.error(at, Some(between(start, at)), "Missing function name", detail);
                 self.recover_over(Kind::OpenParen);
-                return Err(broken(between(start, at)));
+                return Err(self.broken_off(between(start, at)));
             }
             name.push_str("::");
             name.push_str(self.token_text(next));
@@ -63,7 +63,7 @@ impl Parser<'_> {
             let detail = "A function with a namespace can only be called, so a parenthesis is expected here.";
             self.error(at, Some(between(start, at)), "Missing open parenthesis", detail);
             self.recover_over(Kind::OpenParen);
-            return Err(broken(between(start, at)));
+            return Err(self.broken_off(between(start, at)));
         }
         Ok((
             Ident {
@@ -260,7 +260,8 @@ impl Parser<'_> {
         let mark = self.mark();
         let value = self.expr();
         let lost = self.lost_since(mark);
-        if !lost || matches!(value.kind, ExprKind::Broken) {
+        // As hcl, which keeps a value that broke off behind its first term.
+        if !lost || self.broke_off && matches!(value.kind, ExprKind::Broken) {
             items.push(ObjectItem { key, value });
         }
         !lost
@@ -323,6 +324,7 @@ impl Parser<'_> {
             }
             None => {
                 let close = self.recover(close_kind);
+                self.broke_off = false;
                 broken(between(open, self.span(close)))
             }
         };

@@ -82,13 +82,9 @@ impl Builder<'_, '_> {
         broken(at)
     }
 
-    fn no_end(&mut self, open: Span, detail: &str) -> Expr {
-        self.parser.error(
-            self.end,
-            Some(between(open, self.end)),
-            "Unexpected end of template",
-            detail,
-        );
+    fn no_end(&mut self, detail: &str) -> Expr {
+        self.parser
+            .error(self.end, None, "Unexpected end of template", detail);
         broken(self.end)
     }
 
@@ -97,7 +93,7 @@ impl Builder<'_, '_> {
         let mut in_else = false;
         let close = loop {
             match self.parts.next() {
-                None => return self.no_end(open, "An if directive is not ended by endif."),
+                None => return self.no_end("An if directive is not ended by endif."),
                 Some(Part::EndIf(span)) => break span,
                 Some(Part::Else(_)) if !in_else => in_else = true,
                 Some(Part::Else(span)) => {
@@ -137,7 +133,7 @@ impl Builder<'_, '_> {
         let mut parts = Vec::new();
         let close = loop {
             match self.parts.next() {
-                None => return self.no_end(open, "A for directive is not ended by endfor."),
+                None => return self.no_end("A for directive is not ended by endfor."),
                 Some(Part::EndFor(span)) => break span,
                 Some(Part::Else(span)) => {
                     return self.unexpected("else", span, "A for directive has no else.");

@@ -162,6 +162,7 @@ impl Parser<'_> {
             }
         }
         self.recovery = true;
+        self.broke_off = false;
         broken(span)
     }
 

@@ -1,7 +1,12 @@
 //! Hostile texts: deep nesting on a small stack, long inputs, truncated and mangled ones.
 
-use crate::{parse_expression, parse_file, parse_template, parse_traversal};
-use ashlar_diag::{Diags, Sources};
+use crate::{
+    lexer::Start,
+    parse_expression, parse_file, parse_template, parse_traversal,
+    parser::{Origin, Parser},
+    token::Kind,
+};
+use ashlar_diag::{Diags, FileId, Sources};
 
 /// Reads the text in every way on a stack of 2 MiB, and gives the diagnostics of reading it as a file.
 fn read(text: String) -> Diags {
@@ -103,4 +108,73 @@ fn deeper_nesting_is_one_error() {
         check(levels, false, &DOUBLE);
         check(levels, false, &HEAVY);
     }
+}
+
+/// A text of many parts: what comes before them, one of them (`#` is its number), what comes after.
+type Long = (&'static str, &'static str, &'static str);
+
+const LONG: [Long; 24] = [
+    ("a = {\n", "  key_# = \"value #\"\n", "}\n"),
+    ("a = { ", "k# = 1, ", "}\n"),
+    ("a = <<E\n", "line # of ${text}\n", "E\n"),
+    ("a = <<-E\n", "    line #\n", "    E\n"),
+    ("a = <<-E\n", "  ${a} %{ if b ~}\n x\n %{ endif }\n", "    E\n"),
+    ("a = \"", "${x} # ", "\"\n"),
+    ("a = \"", "\\n$${ # %%{", "\"\n"),
+    ("a = [", "#,\n", "]\n"),
+    ("a = [", "[#, x.y[z]], f(g) // comment\n,", "]\n"),
+    ("a = x", ".y#", "\n"),
+    ("a = f(", "#, ", "1)\n"),
+    ("", "a# = #\n", ""),
+    ("", "b \"l#\" {\n  a = #\n}\n", ""),
+    ("", "// comment #\n", ""),
+    ("a = (", "// comment #\n", "1)\n"),
+    ("a = (", "\n", "1)\n"),
+    ("a = 1", " /* # */", "\n"),
+    // Texts with faults.
+    ("", "a# = ]\n", ""),
+    ("", "a { b = 1, \n", ""),
+    ("", "a# = \"${\n", ""),
+    ("a = ", "<<E#\n", ""),
+    ("", "} ] ) # ", ""),
+    ("a = ", "/* ", ""),
+    ("a = \"", "%{ else }", "\"\n"),
+];
+
+/// How many tokens are looked at to read the text.
+fn work(text: &str) -> usize {
+    let mut parser = Parser::new(text, Origin::file(FileId(0)), Start::Code);
+    parser.body(Kind::End);
+    parser.looked.get()
+}
+
+#[test]
+fn twice_the_text_is_at_most_twice_the_work() {
+    for (before, part, after) in LONG {
+        let text = |parts: usize| {
+            let mut text = before.to_owned();
+            (0..parts).for_each(|at| text.push_str(&part.replace('#', &at.to_string())));
+            text + after
+        };
+        let (half, whole) = (work(&text(2_000)), work(&text(4_000)));
+        assert!(whole <= 2 * half + 100, "{part:?}: {half}, then {whole}");
+    }
+}
+
+#[test]
+fn a_text_that_is_no_configuration_is_told_so_often_but_not_always() {
+    assert_eq!(read("@".repeat(500)).len(), 501);
+    assert_eq!(read("@".repeat(500_000)).len(), 1_001);
+}
+
+#[test]
+fn long_texts_are_read() {
+    let keys: String = (0..32_000)
+        .map(|at| format!("  key_{at} = {{ a = [{at}] }}\n"))
+        .collect();
+    let lines: String = (0..40_000)
+        .map(|at| format!("  line {at} ${{var.x}}\n"))
+        .collect();
+    assert!(read(format!("a = {{\n{keys}}}\n")).is_empty());
+    assert!(read(format!("a = <<-E\n{lines}  E\n")).is_empty());
 }

@@ -92,6 +92,8 @@ pub(crate) struct Parser<'t> {
     newlines: Vec<bool>,
     /// Set by the first recovery: what follows may be misread, so most faults are not told any more.
     pub(crate) recovery: bool,
+    /// Was the last broken expression one that began well ([`Parser::broken_off`])?
+    pub(crate) broke_off: bool,
     diags: Vec<Diag>,
     /// How many constructs are open.
     depth: u32,
@@ -99,6 +101,9 @@ pub(crate) struct Parser<'t> {
     height: u32,
     /// The depth limit was hit: nothing more is read or told.
     halted: bool,
+    /// How many tokens were looked at.
+    #[cfg(test)]
+    pub(crate) looked: std::cell::Cell<usize>,
 }
 
 /// Do newlines end items, or are they blanks?
@@ -131,10 +136,13 @@ impl<'t> Parser<'t> {
             next: 0,
             newlines: Vec::new(),
             recovery: false,
+            broke_off: false,
             diags,
             depth: 0,
             height: 0,
             halted: false,
+            #[cfg(test)]
+            looked: std::cell::Cell::default(),
         }
     }
 
@@ -148,6 +156,8 @@ impl<'t> Parser<'t> {
         let mut at = self.next;
         while let Some(&token) = self.tokens.get(at) {
             at += 1;
+            #[cfg(test)]
+            self.looked.set(self.looked.get() + 1);
             match token.kind {
                 Kind::Newline if !counting => {}
                 Kind::Comment => {
@@ -404,6 +414,12 @@ impl<'t> Parser<'t> {
         self.halted = true;
         self.recovery = true;
         self.next = self.tokens.len();
+    }
+
+    /// What stands for an expression that began well (hcl `ExprSyntaxError`).
+    pub(crate) fn broken_off(&mut self, span: Span) -> Expr {
+        self.broke_off = true;
+        broken(span)
     }
 
     /// Was the limit hit?

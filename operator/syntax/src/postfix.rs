@@ -62,7 +62,7 @@ impl Parser<'_> {
             _ => {
                 self.error(next_span, None, "Invalid attribute name", NO_NAME);
                 self.recovery = true;
-                broken(between(start, dot))
+                self.broken_off(between(start, dot))
             }
         }
     }

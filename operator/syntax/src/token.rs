@@ -101,6 +101,9 @@ pub(crate) struct Token {
     pub(crate) end: u32,
 }
 
+/// How many such faults are told of one text; a text that is no configuration at all has one for each character.
+const MOST: usize = 1_000;
+
 /// Tells of tokens that no text may hold. Faults that come in numbers are told a few times only, as hcl does.
 pub(crate) fn faults(text: &str, origin: &Origin<'_>, tokens: &[Token]) -> Vec<Diag> {
     let mut diags = Vec::new();
@@ -163,6 +166,9 @@ pub(crate) fn faults(text: &str, origin: &Origin<'_>, tokens: &[Token]) -> Vec<D
             _ => continue,
         };
         diags.push(told.at(origin.span(token.start, token.end)));
+        if diags.len() == MOST {
+            break;
+        }
     }
     diags
 }

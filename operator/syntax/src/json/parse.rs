@@ -308,7 +308,10 @@ impl Reader<'_> {
                 let end = if at + 1 < token.end { at + 1 } else { at };
                 let detail = "A string ends with a quote on its own line, and after a backslash stands one of n, r, t, b, \
                               f, \\, /, \" and u with four hexadecimal digits.";
-                self.error(Span::new(self.file, at, end), "Invalid JSON string", detail);
+                let fault = Diag::error("Invalid JSON string", detail).at(Span::new(self.file, at, end));
+                if !self.halted {
+                    self.diags.push(fault.within(span));
+                }
                 broken(span)
             }
         }

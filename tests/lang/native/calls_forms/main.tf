@@ -1,0 +1,13 @@
+locals {
+  n    = 3
+  s    = "text"
+  list = ["a", "b", "c"]
+  obj  = { k = "v", n = { x = [1, 2] } }
+  objs = [{ id = 1, tags = ["p"] }, { id = 2, tags = ["q", "r"] }]
+}
+output "v" {
+  value = [max(1, 2, 3), max(1, 2,), max([1, 5, 2]...), max(9, [1, 5]...), min(
+    1,
+    2
+  ), upper(lower("A")), concat(local.list, ["d"])]
+}

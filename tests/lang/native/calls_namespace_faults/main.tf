@@ -1,0 +1,13 @@
+locals {
+  n    = 3
+  s    = "text"
+  list = ["a", "b", "c"]
+  obj  = { k = "v", n = { x = [1, 2] } }
+  objs = [{ id = 1, tags = ["p"] }, { id = 2, tags = ["q", "r"] }]
+}
+output "a" {
+  value = core::(1)
+}
+output "b" {
+  value = core::upper
+}

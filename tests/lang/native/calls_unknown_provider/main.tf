@@ -1,0 +1,3 @@
+output "c" {
+  value = provider::none::f(1)
+}

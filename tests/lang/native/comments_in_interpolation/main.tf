@@ -1,0 +1,4 @@
+output "a" {
+  value = "x${ /* in */ 1 + # line
+  2 }y"
+}

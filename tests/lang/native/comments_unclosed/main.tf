@@ -1,0 +1,7 @@
+output "a" {
+  value = 1
+}
+/* never closed
+output "b" {
+  value = 2
+}

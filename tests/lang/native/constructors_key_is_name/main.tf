@@ -1,0 +1,10 @@
+locals {
+  n    = 3
+  s    = "text"
+  list = ["a", "b", "c"]
+  obj  = { k = "v", n = { x = [1, 2] } }
+  objs = [{ id = 1, tags = ["p"] }, { id = 2, tags = ["q", "r"] }]
+}
+output "v" {
+  value = { s = 1, local = 2, for-x = 3, (local.n) = 4, local.s = 5 }
+}

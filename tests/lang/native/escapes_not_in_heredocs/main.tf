@@ -1,0 +1,5 @@
+output "v" {
+  value = <<E
+a\nb \" \u00e9 \x
+E
+}

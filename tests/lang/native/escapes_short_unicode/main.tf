@@ -1,0 +1,3 @@
+output "a" {
+  value = "\u12g4 \Uabc"
+}

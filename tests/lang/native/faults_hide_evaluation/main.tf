@@ -1,0 +1,6 @@
+output "a" {
+  value = none.at.all
+}
+output "b" {
+  value = "${"
+}

@@ -1,0 +1,7 @@
+variable "x" {
+  type    = strin
+  default = [
+}
+output "a" {
+  value = var.x
+}

@@ -1,0 +1,5 @@
+output "a" {
+  value = (
+}
+output "b" {
+}

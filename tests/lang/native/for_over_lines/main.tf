@@ -1,0 +1,25 @@
+locals {
+  n    = 3
+  s    = "text"
+  list = ["a", "b", "c"]
+  obj  = { k = "v", n = { x = [1, 2] } }
+  objs = [{ id = 1, tags = ["p"] }, { id = 2, tags = ["q", "r"] }]
+}
+output "v" {
+  value = [
+    for x
+    in
+    local.list :
+    x
+    if x
+    != "a"
+  ]
+}
+output "w" {
+  value = {
+    for k,
+    v in local.obj.n :
+    k
+    => v
+  }
+}

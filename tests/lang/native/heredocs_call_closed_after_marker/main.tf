@@ -1,0 +1,5 @@
+output "v" {
+  value = upper(<<A
+one
+A)
+}

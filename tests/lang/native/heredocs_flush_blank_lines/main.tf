@@ -1,0 +1,8 @@
+output "v" {
+  value = <<-EOT
+    a
+  
+      
+    b
+    EOT
+}

@@ -1,0 +1,7 @@
+output "v" {
+  value = <<-EOT
+		one
+			two
+	  three
+	EOT
+}

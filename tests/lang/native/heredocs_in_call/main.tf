@@ -1,0 +1,6 @@
+output "v" {
+  value = upper(<<A
+one
+A
+  )
+}

@@ -1,0 +1,8 @@
+output "v" {
+  value = <<EOT
+EOT here
+here EOT
+EOTX
+ EOT_
+EOT
+}

@@ -1,0 +1,8 @@
+output "v" {
+  value = <<A
+outer ${upper(<<B
+inner
+B
+)} end
+A
+}

@@ -1,0 +1,6 @@
+output "v" {
+  value = <<A
+x
+A
+  == "x\n"
+}

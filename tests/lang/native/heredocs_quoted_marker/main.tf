@@ -1,0 +1,5 @@
+output "v" {
+  value = <<"A"
+x
+A
+}

@@ -1,0 +1,4 @@
+output "v" {
+  value = <<A
+one
+}

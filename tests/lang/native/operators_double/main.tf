@@ -1,0 +1,6 @@
+output "v" {
+  value = !!true
+}
+output "w" {
+  value = 1 ++ 2
+}

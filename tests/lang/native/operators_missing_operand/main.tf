@@ -1,0 +1,6 @@
+output "v" {
+  value = 1 +
+}
+output "w" {
+  value = * 2
+}

@@ -1,0 +1,11 @@
+output "v" {
+  value = (1
+    + 2
+    * 3)
+}
+output "w" {
+  value = [1
+    + 2, true
+    ? 1
+    : 2]
+}

@@ -1,0 +1,6 @@
+output "v" {
+  value = <<-E
+    one
+      two ${1}
+    E
+}

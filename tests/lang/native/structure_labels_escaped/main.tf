@@ -1,0 +1,6 @@
+variable "a\u0062c" {
+  default = "x"
+}
+output "v" {
+  value = var.abc
+}

@@ -1,0 +1,3 @@
+output "a${1}" {
+  value = 1
+}

@@ -1,0 +1,6 @@
+output "a" {
+  value =
+}
+output "b" {
+  value = 2
+}

@@ -1,0 +1,1 @@
+output "a" { precondition { condition = true } }

@@ -1,0 +1,3 @@
+output "v" {
+  value = "%{ if true }x%{ else }y%{ else }z%{ endif }"
+}

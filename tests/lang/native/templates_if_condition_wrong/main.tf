@@ -1,0 +1,3 @@
+output "v" {
+  value = "%{ if "maybe" }x%{ endif }"
+}

@@ -1,0 +1,6 @@
+output "a" {
+  value = "x${1 + 2"
+}
+output "b" {
+  value = 2
+}

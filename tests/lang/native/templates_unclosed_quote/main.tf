@@ -1,0 +1,6 @@
+output "a" {
+  value = "x
+}
+output "b" {
+  value = 2
+}

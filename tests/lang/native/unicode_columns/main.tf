@@ -1,0 +1,3 @@
+output "v" {
+  value = ["日本 é é 👩‍👩‍👧", nothing.here]
+}
