@@ -18,6 +18,8 @@ use crate::{
 pub(crate) struct Arg {
     pub(crate) value: Value,
     pub(crate) start: Span,
+    /// How many faults of the call were told once it was evaluated.
+    pub(crate) told: usize,
 }
 
 impl Eval<'_> {
@@ -55,8 +57,12 @@ impl Eval<'_> {
         let names = Parameters::of(builtin);
         let args = self.arguments(expr, call, &names, frame, diags)?;
         if diags.has_errors() {
-            // The call is off, but arguments of a wrong type are still told.
+            // The call is off, but arguments of a wrong type are still told, each after its own faults.
+            let mut told = std::mem::take(diags).into_iter();
+            let mut taken = 0;
             for (at, arg) in args.iter().enumerate() {
+                diags.extend(told.by_ref().take(arg.told.saturating_sub(taken)));
+                taken = taken.max(arg.told);
                 let ty = builtin
                     .param(at)
                     .map_or(Type::Dynamic, |param| param.ty.to_type());
@@ -64,6 +70,7 @@ impl Eval<'_> {
                     diags.push(bad_argument(expr, call, names.at(at), &error.message, arg.start));
                 }
             }
+            diags.extend(told);
             return None;
         }
         if let Some(error) = self.refused(builtin) {
@@ -211,6 +218,7 @@ impl Eval<'_> {
             .map(|arg| Arg {
                 value: self.expr(arg, frame, diags),
                 start: arg.start(),
+                told: diags.iter().count(),
             })
             .collect();
         args.append(&mut expanded);
@@ -244,6 +252,7 @@ impl Eval<'_> {
                     args.map(|(_, item)| Arg {
                         value: item.with_marks(marks),
                         start: last.span,
+                        told: 0,
                     })
                     .collect(),
                 );

@@ -11,6 +11,7 @@ use ashlar_value::{Type, Value, convert, ops};
 
 use crate::{
     call::{Arg, Parameters, is_dynamic_unknown, placed},
+    console,
     constraint::type_constraint,
     evaluate::{Eval, Frame, Functions},
     render,
@@ -65,12 +66,7 @@ impl Eval<'_> {
             "convert" => self.convert_form(&args, frame, diags),
             "templatefile" => self.templatefile(builtin, &args, frame, diags),
             "templatestring" => self.templatestring(builtin, &args, frame, diags),
-            // `type` alone is answered by the console itself; its result is no value that others could use.
-            other => {
-                let detail = format!("{other} can be used only alone, not as a part of an expression.");
-                diags.push(Diag::error("Invalid use of type function", detail).at(expr.span));
-                Err(Failure::Told)
-            }
+            _ => Ok(self.type_form(&args, frame, diags)),
         };
         match result {
             Ok(value) => Some(value),
@@ -81,6 +77,7 @@ impl Eval<'_> {
                     .map(|arg| Arg {
                         value: Value::dynamic(),
                         start: arg.start(),
+                        told: 0,
                     })
                     .collect();
                 diags.push(placed(&error, expr, call, &names, &places));
@@ -154,6 +151,12 @@ impl Eval<'_> {
         }
         message.push_str("\n\nOne expression at least must give a result");
         Err(call_error(message))
+    }
+
+    fn type_form(&self, args: &[Given<'_>], frame: &Frame<'_>, diags: &mut Diags) -> Value {
+        args.first().map_or_else(Value::dynamic, |arg| {
+            console::type_of(&self.given(arg, frame, diags))
+        })
     }
 
     fn can_form(&self, args: &[Given<'_>], frame: &Frame<'_>) -> Value {
