@@ -44,6 +44,15 @@ impl CheckRule {
 
     /// Checks a variable's value: what comes is an error for each fault, or for the value itself at `place`.
     pub fn validate_variable(&self, scope: &dyn Scope, place: Span) -> Diags {
+        self.validate(scope, place, true)
+    }
+
+    /// The same before values are known: a message that is not known yet is no fault.
+    pub(crate) fn validate_early(&self, scope: &dyn Scope, place: Span) -> Diags {
+        self.validate(scope, place, false)
+    }
+
+    fn validate(&self, scope: &dyn Scope, place: Span, planned: bool) -> Diags {
         let (condition, mut diags) = evaluate(&self.condition, scope);
         let (message, message_diags) = evaluate(&self.error_message, scope);
         let message_failed = message_diags.has_errors();
@@ -67,6 +76,9 @@ impl CheckRule {
             Ok(_) => {}
         }
         if !message.is_known() && !message_failed {
+            if !planned {
+                return diags;
+            }
             let detail = "The message holds values that are known only after applying.";
             diags.push(Diag::error("Invalid error message", detail).at(self.error_message.span));
             return diags;

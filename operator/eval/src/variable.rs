@@ -326,13 +326,12 @@ impl Variable {
         value.with_marks(marks)
     }
 
-    /// Runs the validations. `place`: where the value stands, or the declaration.
-    pub fn validate(&self, scope: &dyn Scope, place: Span) -> Diags {
-        let mut diags = Diags::new();
-        for rule in &self.validations {
-            diags.extend(rule.validate_variable(scope, place));
-        }
-        diags
+    /// Runs the validations before values are known.
+    pub fn validate(&self, scope: &dyn Scope) -> Diags {
+        let rules = self.validations.iter();
+        rules
+            .flat_map(|rule| rule.validate_early(scope, self.declared))
+            .collect()
     }
 
     /// Reads a value given as text by argument or environment.

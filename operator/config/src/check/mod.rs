@@ -222,7 +222,7 @@ impl<'a> Check<'a> {
         match part {
             Part::Validations(name) => {
                 if let Some(variable) = self.module.variables.get(name) {
-                    diags.extend(variable.validate(&scope, variable.declared));
+                    diags.extend(variable.validate(&scope));
                 }
             }
             Part::Local(name) => {

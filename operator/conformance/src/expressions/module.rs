@@ -111,7 +111,7 @@ pub(crate) enum Phase {
 /// The scope of one case.
 pub(crate) struct Module<'b> {
     base: &'b Base,
-    phase: Phase,
+    pub(crate) phase: Phase,
     files: Files,
     vars: BTreeMap<Arc<str>, Value>,
     locals: Mutex<BTreeMap<Arc<str>, Local>>,
@@ -144,24 +144,16 @@ impl<'b> Module<'b> {
         self.vars.insert(name, value);
     }
 
-    /// The same module as validation sees it: of variables only their types and marks.
-    pub(crate) fn validating(
-        &self,
-        locals: BTreeMap<Arc<str>, Expr>,
-        types: &BTreeMap<Arc<str>, Type>,
-    ) -> Self {
-        let mut module = Self::new(self.base, Phase::Validate, locals);
-        for (name, value) in &self.vars {
-            let ty = match types.get(name) {
-                Some(ty) => ty.without_optional(),
-                None if &**name == "any" => Type::Dynamic,
-                None => value.ty(),
+    /// Keeps of the variables of the base what validation knows: types and marks.
+    pub(crate) fn forget_values(&mut self) {
+        for (name, value) in &mut self.vars {
+            let ty = if &**name == "any" {
+                Type::Dynamic
+            } else {
+                value.ty()
             };
-            module
-                .vars
-                .insert(name.clone(), Value::unknown(ty).with_marks(value.marks()));
+            *value = Value::unknown(ty).with_marks(value.marks());
         }
-        module
     }
 
     /// Faults met while evaluating locals.
@@ -258,9 +250,8 @@ impl Scope for Module<'_> {
                     .resources
                     .get(&(resource.kind.clone(), resource.name.clone()))
                 {
-                    // A console without state knows of a resource only what attributes it has.
-                    Some(_) if self.phase == Phase::Validate => Ok(Value::unknown(self.base.schema.ty())),
-                    Some(_) if self.phase == Phase::Console => {
+                    // Without state no more is known of a resource than what attributes it has.
+                    Some(_) if self.phase != Phase::Plan => {
                         let attributes = self.base.schema.attributes.iter();
                         Ok(Value::object(
                             attributes.map(|(name, attribute)| (name, Value::unknown(attribute.ty()))),

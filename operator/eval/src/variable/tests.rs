@@ -1,6 +1,6 @@
 //! Declarations, values and validations of input variables.
 
-use ashlar_diag::Sources;
+use ashlar_diag::{Diags, Sources};
 use ashlar_value::{Marks, Type, Value};
 
 use crate::{
@@ -161,7 +161,10 @@ fn validations_tell_their_message() {
         let (variable, faults) = read(&text);
         assert_eq!(faults, [] as [&str; 0], "{text}");
         let scope = MapScope::new([("var", Value::object([("v", value)]))]);
-        let diags = variable.validate(&scope, variable.declared);
+        let rules = variable.validations.iter();
+        let diags: Diags = rules
+            .flat_map(|rule| rule.validate_variable(&scope, variable.declared))
+            .collect();
         let told: Vec<String> = diags
             .iter()
             .map(|diag| format!("{}: {}", diag.summary, diag.detail))
