@@ -129,6 +129,10 @@ impl Run<'_, '_> {
             return self.lost();
         }
         self.marks = self.marks.union(raw.marks());
+        // Where an object is made, hcl looks at the type of what is not known yet.
+        if !raw.is_known() && self.for_.key.is_none() {
+            return self.lost();
+        }
         match convert(&raw, &Type::Bool) {
             Ok(value) => match value.as_bool() {
                 Some(truth) => Step::Have(truth),

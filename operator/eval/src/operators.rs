@@ -70,9 +70,8 @@ impl Eval<'_> {
             Value::unknown(ty)
         } else {
             let result = match op {
-                UnaryOp::Negate if !value.is_known() => {
-                    Ok(ops::refine_not_null(Value::unknown(Type::Number)).with_marks(value.marks()))
-                }
+                // As in hcl the marks of what is not known yet are gone.
+                _ if !value.is_known() => Ok(ops::refine_not_null(Value::unknown(ty.clone()))),
                 UnaryOp::Negate => ops::negate(&value),
                 UnaryOp::Not => ops::not(&value),
             };
@@ -148,11 +147,7 @@ fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
             span,
         };
     }
-    // Equality looks at everything inside, so it takes over all marks; the others know only primitives.
-    let ((a, a_marks), (b, b_marks)) = match op {
-        BinaryOp::Equal | BinaryOp::NotEqual => (a.unmark_deep(), b.unmark_deep()),
-        _ => (a.unmark(), b.unmark()),
-    };
+    let ((a, a_marks), (b, b_marks)) = (a.unmark(), b.unmark());
     let marks = a_marks.union(b_marks);
     if let Some((value, side)) = short_circuit(op, &a, &b, left.diags.has_errors()) {
         let diags = match side {
@@ -182,6 +177,9 @@ fn apply(op: BinaryOp, left: Operand, right: Operand, span: Span) -> Operand {
             span,
         };
     }
+    // Equality looks at everything inside, so it takes over all marks; the others know only primitives.
+    let ((a, a_marks), (b, b_marks)) = (a.unmark_deep(), b.unmark_deep());
+    let marks = marks.union(a_marks).union(b_marks);
     match compute(op, &a, &b) {
         Ok(value) => Operand {
             value: value.with_marks(marks),

@@ -60,12 +60,12 @@ fn run_known(how: &Plan, value: &Value, path: &mut Vec<PathStep>) -> Result<Valu
             collection(&how.to, items, value, ops::list_of).ok_or_else(|| mixed(path, "list"))
         }
         (Work::Set(element), Data::List(_, items) | Data::Set(_, items)) => {
-            let items = elements(items, |_| element.as_deref(), path)?;
+            let items = members(elements(items, |_| element.as_deref(), path)?);
             collection(&how.to, items, value, ops::set_of).ok_or_else(|| mixed(path, "set"))
         }
         (Work::Map(element), Data::Map(_, entries)) => map(&how.to, element, entries, value, path),
         (Work::TupleSet(plans), Data::Tuple(items)) => {
-            let items = elements(items, |at| plans.get(at)?.as_ref(), path)?;
+            let items = members(elements(items, |at| plans.get(at)?.as_ref(), path)?);
             collection(&how.to, items, value, ops::set_of).ok_or_else(|| mixed(path, "set"))
         }
         (Work::TupleList(plans), Data::Tuple(items)) => {
@@ -87,6 +87,15 @@ fn run_known(how: &Plan, value: &Value, path: &mut Vec<PathStep>) -> Result<Valu
         // The plan was made for the value's type, so this is not reached.
         _ => Err(fail(path, mismatch(&value.ty(), &how.to))),
     }
+}
+
+/// What becomes the members of a set: as in cty a null leaves its marks behind.
+fn members(items: Vec<Value>) -> Vec<Value> {
+    let bare = |item: Value| match item.data() {
+        Data::Null(ty) => Value::null(ty.clone()),
+        _ => item,
+    };
+    items.into_iter().map(bare).collect()
 }
 
 fn mixed(path: &[PathStep], what: &str) -> ConvertError {
