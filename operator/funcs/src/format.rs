@@ -65,7 +65,7 @@ fn format(args: &Args<'_>) -> Result<Value, FuncError> {
 
 /// What an argument of `formatlist` gives to each round.
 enum Source<'a> {
-    Each(&'a [Value]),
+    Each(std::slice::Iter<'a, Value>),
     Same(&'a Value),
 }
 
@@ -105,7 +105,7 @@ fn format_list(args: &Args<'_>) -> Result<Value, FuncError> {
         }
         unknown |= !value.is_known() && (length.is_some() || is_dynamic(value));
         sources.push(match value.as_items().filter(|_| length.is_some()) {
-            Some(items) => Source::Each(items),
+            Some(items) => Source::Each(items.iter()),
             None => Source::Same(value),
         });
     }
@@ -114,15 +114,23 @@ fn format_list(args: &Args<'_>) -> Result<Value, FuncError> {
     }
     let rounds = rounds.map_or(1, |(length, _)| length);
     let mut results = Vec::with_capacity(rounds);
+    let nothing = Value::null(Type::Dynamic);
     for round in 0..rounds {
-        let row: Vec<Value> = sources
-            .iter()
-            .map(|source| match source {
-                Source::Each(items) => items[round].clone(),
+        let mut row = Vec::with_capacity(sources.len());
+        let mut known = true;
+        for source in &mut sources {
+            let value = match source {
+                Source::Each(items) => items.next().unwrap_or(&nothing).clone(),
                 Source::Same(value) => Value::clone(value),
-            })
-            .collect();
-        results.push(if row.iter().all(Value::is_wholly_known) {
+            };
+            known = value.is_wholly_known();
+            row.push(value);
+            // Terraform looks no further then, so the lists behind an unknown element fall one element back.
+            if !known {
+                break;
+            }
+        }
+        results.push(if known {
             let text = render(format, &row)
                 .map_err(|error| FuncError::call(format!("in round {round}: {}", error.message)))?;
             Value::string(text)

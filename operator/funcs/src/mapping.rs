@@ -211,7 +211,16 @@ fn merge(args: &Args<'_>) -> Result<Value, FuncError> {
             Data::Map(ty, _) => one_map_type &= *element.get_or_insert(ty) == ty,
             Data::Null(Type::Map(ty)) => one_map_type &= *element.get_or_insert(ty) == &**ty,
             Data::Object(_) | Data::Null(Type::Object(_) | Type::Dynamic) => one_map_type = false,
-            // As in Terraform, after a bare null nothing is checked, and what is empty gives nothing.
+            // As in Terraform, after a bare null nothing is checked: each string of a set is its own key.
+            Data::Set(_, members) if bare_null && members.iter().all(|member| member.as_str().is_some()) => {
+                one_map_type = false;
+                marks = marks.union(value.marks());
+                let keyed = members
+                    .iter()
+                    .filter_map(|member| Some((member.as_str()?.clone(), member.clone())));
+                merged.extend(keyed);
+            }
+            // What is empty gives nothing.
             Data::Null(_) | Data::Tuple(_) | Data::List(..) | Data::Set(..)
                 if bare_null && value.as_items().is_none_or(<[Value]>::is_empty) =>
             {

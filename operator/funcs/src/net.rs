@@ -200,12 +200,15 @@ fn cidr_host(args: &Args<'_>) -> Result<Value, FuncError> {
     let number = whole(args, 1)?;
     let network = network(args)?;
     let last = IBig::from(network.hosts());
-    let number = if number < IBig::ZERO {
-        &last + number + 1
+    // Terraform judges the lowest 64 bits with a sign, so that there are greater numbers that it takes.
+    let (number, judged) = if number < IBig::ZERO {
+        let judged = -&number - 1;
+        (&last + number + 1, judged)
     } else {
-        number
+        let low = u64::try_from(&number & IBig::from(u64::MAX)).unwrap_or(u64::MAX);
+        (number, IBig::from(low.cast_signed()))
     };
-    if number < IBig::ZERO || number > last {
+    if judged > last {
         let message = format!(
             "the network, with a prefix of {} bits, has no host of this number",
             network.prefix

@@ -73,10 +73,7 @@ pub(crate) const TABLE: &[Builtin] = &[
     Builtin {
         name: "parseint",
         doc: "Reads a whole number written in a base between 2 and 62.",
-        params: &[
-            any("number").unknown().marked(),
-            number("base").unknown().marked(),
-        ],
+        params: &[any("number").unknown(), number("base").unknown()],
         result: Rule::Is(Ty::Number),
         examples: &[
             r#"parseint("-FF", 16) == -255"#,

@@ -354,6 +354,16 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
             type_unknown = true;
             break;
         }
+        // A set that may yet lose members becomes a list of its own elements' type, whatever type was asked for.
+        if let (false, Ty::List(element)) = (value.is_known(), param.ty) {
+            let (wanted, got) = (element.to_type(), value.ty());
+            if wanted != Type::Dynamic && got.element() != Some(&wanted) {
+                let message = format!("a list of {} is required", wanted.friendly_name());
+                // cty counts the arguments of a repeated parameter from its first here.
+                let at = index.checked_sub(builtin.params.len()).unwrap_or(index);
+                return Err(FuncError::argument(at, message));
+            }
+        }
     }
     let marks: Vec<Marks> = values.iter().map(Value::marks_deep).collect();
     let mut result_marks = Marks::NONE;

@@ -212,7 +212,9 @@ fn flatten_type(args: &Args<'_>) -> Result<Type, FuncError> {
 
 fn flatten(args: &Args<'_>) -> Result<Value, FuncError> {
     let list = args.get(0);
-    if list.as_items().is_none() {
+    // The type is looked at only where all is known; what else has elements is flattened too.
+    let entries = matches!(list.data(), Data::Map(..) | Data::Object(_)) && !list.is_wholly_known();
+    if list.as_items().is_none() && !entries {
         return Err(FuncError::call("only lists, sets and tuples can be flattened"));
     }
     let mut flat = Flat {
@@ -242,15 +244,15 @@ impl Flat {
             self.known = false;
             return;
         }
-        for item in list.as_items().unwrap_or_default() {
+        for (_, item) in ops::elements(list) {
             match item.data() {
-                Data::List(..) | Data::Set(..) | Data::Tuple(_) => self.add(item),
+                Data::List(..) | Data::Set(..) | Data::Tuple(_) => self.add(&item),
                 Data::Unknown(Type::List(_) | Type::Set(_) | Type::Tuple(_), _) => {
                     self.known = false;
                     self.marks = self.marks.union(item.marks());
                 }
                 Data::Unknown(Type::Dynamic, _) if item.marks().is_empty() => self.known = false,
-                _ => self.items.push(item.clone()),
+                _ => self.items.push(item),
             }
         }
     }

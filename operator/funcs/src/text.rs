@@ -235,6 +235,9 @@ fn indent(args: &Args<'_>) -> Result<Value, FuncError> {
     let spaces = usize::try_from(args.int(0)?)
         .map_err(|_| FuncError::call("the number of spaces must not be negative"))?;
     let lines = text.bytes().filter(|byte| *byte == b'\n').count();
+    if lines == 0 && spaces <= u32::MAX as usize {
+        return Ok(Value::string(text));
+    }
     if spaces.saturating_mul(lines.max(1)) > INDENT_LIMIT {
         return Err(FuncError::call("the result would be too long"));
     }

@@ -3,6 +3,8 @@
 //! UTF-16 and the one-byte sets that the web does not know are done here, the rest by `encoding_rs`.
 //! Nothing is ever replaced: a text that does not fit is refused.
 
+use std::{collections::BTreeMap, sync::LazyLock};
+
 /// An encoding.
 #[derive(Clone, Copy)]
 pub(super) enum Charset {
@@ -137,6 +139,7 @@ impl Charset {
                     units.flat_map(u16::to_be_bytes).collect()
                 })
             }
+            Charset::Web(encoding) if encoding == encoding_rs::EUC_JP => encode_euc_jp(text),
             Charset::Web(encoding) => {
                 let (bytes, _, failed) = encoding.encode(text);
                 (!failed && text.chars().all(|c| web_has(encoding, c))).then(|| bytes.into_owned())
@@ -181,6 +184,29 @@ fn web_has(encoding: &'static encoding_rs::Encoding, c: char) -> bool {
         .contains(&encoding),
         _ => true,
     }
+}
+
+/// EUC-JP with JIS X 0212, whose characters the web reads but never writes.
+fn encode_euc_jp(text: &str) -> Option<Vec<u8>> {
+    static SUPPLEMENT: LazyLock<BTreeMap<char, [u8; 3]>> = LazyLock::new(|| {
+        let cells = (0xa1..=0xfe).flat_map(|row| (0xa1..=0xfe).map(move |cell| [0x8f, row, cell]));
+        let pairs = cells.filter_map(|bytes| {
+            let text = encoding_rs::EUC_JP.decode_without_bom_handling_and_without_replacement(&bytes)?;
+            Some((text.chars().next()?, bytes))
+        });
+        pairs.collect()
+    });
+    let mut out = Vec::new();
+    for c in text.chars() {
+        let mut buffer = [0; 4];
+        let (bytes, _, failed) = encoding_rs::EUC_JP.encode(c.encode_utf8(&mut buffer));
+        if !failed && web_has(encoding_rs::EUC_JP, c) {
+            out.extend_from_slice(&bytes);
+        } else {
+            out.extend(SUPPLEMENT.get(&c)?);
+        }
+    }
+    Some(out)
 }
 
 fn encode_hz(text: &str) -> Option<Vec<u8>> {

@@ -1,7 +1,7 @@
 //! Paths that match a pattern with `**`, as the doublestar library Terraform uses finds them.
 //!
 //! `*` and `?` never match a slash, `**` as a whole part matches any number of folders, names beginning with a dot match
-//! like others. A pattern is refused only when a name is held against it. Folders that cannot be listed count as empty.
+//! like others. A pattern is refused only where a name is held against its fault. Folders that cannot be listed count as empty.
 
 use crate::{Caps, FileKind};
 
@@ -10,8 +10,8 @@ use super::path;
 /// Folders within folders that are followed at most: links may go in circles.
 const DEEPEST: usize = 100;
 
-/// Names that one part of a pattern may stand for through its alternatives.
-const MOST_ALTERNATIVES: usize = 1024;
+/// Steps taken at most to hold a part of a pattern against a name.
+const STEPS: usize = 100_000;
 
 /// The pattern is not valid.
 #[derive(Debug, PartialEq)]
@@ -74,9 +74,8 @@ impl Search<'_> {
         if entries.is_empty() {
             return Ok(());
         }
-        let part = Part::parse(part)?;
         for (name, _) in &entries {
-            if part.matches(name) {
+            if component(part, name, &mut { STEPS })? {
                 let inside = path::join(&folder, name);
                 if rest.is_empty() {
                     self.found.push(inside);
@@ -89,91 +88,71 @@ impl Search<'_> {
     }
 }
 
-/// One part of a pattern: any of these.
-struct Part(Vec<Vec<Piece>>);
-
-#[derive(Clone, Debug, PartialEq)]
-enum Piece {
-    Char(char),
-    Any,
-    Star,
-    Class {
-        negated: bool,
-        ranges: Vec<(char, char)>,
-    },
-}
-
-impl Part {
-    fn parse(pattern: &str) -> Result<Self, BadPattern> {
-        let mut options = vec![Vec::new()];
-        let mut rest = pattern;
-        while let Some(first) = rest.chars().next() {
-            rest = &rest[first.len_utf8()..];
-            let piece = match first {
-                '\\' => {
-                    let escaped = rest.chars().next().ok_or(BadPattern)?;
-                    rest = &rest[escaped.len_utf8()..];
-                    Piece::Char(escaped)
+/// Does one part of a pattern match a name? What follows the place where they part is not looked at, so a fault there is
+/// none. `budget` bounds the steps, for stars within alternatives can be tried in very many ways.
+fn component(pattern: &str, name: &str, budget: &mut usize) -> Result<bool, BadPattern> {
+    *budget = budget.checked_sub(1).ok_or(BadPattern)?;
+    if name.is_empty() && pattern != "*" {
+        return Ok(pattern.is_empty());
+    }
+    let (mut pattern, mut name) = (pattern, name);
+    while let (Some(want), Some(c)) = (pattern.chars().next(), name.chars().next()) {
+        let rest = &pattern[want.len_utf8()..];
+        let after = &name[c.len_utf8()..];
+        (pattern, name) = match want {
+            '\\' => {
+                let escaped = rest.chars().next().ok_or(BadPattern)?;
+                if escaped != c {
+                    return Ok(false);
                 }
-                '*' => Piece::Star,
-                '?' => Piece::Any,
-                '[' => {
-                    let (class, after) = until(rest, ']')?;
-                    rest = after;
-                    class_of(class)?
-                }
-                '{' => {
-                    let (alternatives, after) = until(rest, '}')?;
-                    rest = after;
-                    let mut longer = Vec::new();
-                    for alternative in split(alternatives) {
-                        let Part(middle) = Part::parse(alternative)?;
-                        for (start, middle) in options
-                            .iter()
-                            .flat_map(|start| middle.iter().map(move |m| (start, m)))
-                        {
-                            longer.push([start.as_slice(), middle].concat());
-                        }
+                (&rest[escaped.len_utf8()..], after)
+            }
+            '*' if rest.is_empty() => return Ok(true),
+            '*' => {
+                for (at, _) in name.char_indices() {
+                    // Faults behind a star are passed over, but not those of the budget.
+                    if component(rest, &name[at..], budget).unwrap_or(false) {
+                        return Ok(true);
                     }
-                    if longer.len() > MOST_ALTERNATIVES {
-                        return Err(BadPattern);
-                    }
-                    options = longer;
-                    continue;
                 }
-                c => Piece::Char(c),
-            };
-            options.iter_mut().for_each(|option| option.push(piece.clone()));
-        }
-        Ok(Part(options))
+                return if *budget == 0 { Err(BadPattern) } else { Ok(false) };
+            }
+            '[' => {
+                let (class, behind) = until(rest, ']').ok_or(BadPattern)?;
+                if !in_class(class, c)? {
+                    return Ok(false);
+                }
+                (behind, after)
+            }
+            '{' => {
+                let (alternatives, behind) = until(rest, '}').ok_or(BadPattern)?;
+                for alternative in split(alternatives) {
+                    if component(&format!("{alternative}{behind}"), name, budget)? {
+                        return Ok(true);
+                    }
+                }
+                return Ok(false);
+            }
+            _ if want == '?' || want == c => (rest, after),
+            _ => return Ok(false),
+        };
     }
-
-    fn matches(&self, name: &str) -> bool {
-        let name: Vec<char> = name.chars().collect();
-        self.0.iter().any(|option| option_matches(option, &name))
-    }
+    Ok(name.is_empty() && matches!(pattern, "" | "*" | "**"))
 }
 
-/// The text before an unescaped character, and what follows it.
-fn until(text: &str, end: char) -> Result<(&str, &str), BadPattern> {
-    let mut escaped = false;
-    for (at, c) in text.char_indices() {
-        if escaped {
-            escaped = false;
-        } else if c == '\\' {
-            escaped = true;
-        } else if c == end {
-            return Ok((&text[..at], &text[at + end.len_utf8()..]));
-        }
-    }
-    Err(BadPattern)
+/// The text before a character without a backslash before it, and what follows it.
+fn until(text: &str, end: char) -> Option<(&str, &str)> {
+    let (at, _) = text
+        .match_indices(end)
+        .find(|(at, _)| !text[..*at].ends_with('\\'))?;
+    Some((&text[..at], &text[at + end.len_utf8()..]))
 }
 
-/// The texts between unescaped commas.
+/// The texts between commas.
 fn split(text: &str) -> Vec<&str> {
     let mut parts = Vec::new();
     let mut rest = text;
-    while let Ok((part, after)) = until(rest, ',') {
+    while let Some((part, after)) = until(rest, ',') {
         parts.push(part);
         rest = after;
     }
@@ -181,15 +160,18 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn class_of(text: &str) -> Result<Piece, BadPattern> {
+fn in_class(text: &str, c: char) -> Result<bool, BadPattern> {
+    if text.is_empty() {
+        return Err(BadPattern);
+    }
     let (negated, text) = text.strip_prefix('^').map_or((false, text), |rest| (true, rest));
-    let mut ranges = Vec::new();
     let mut chars = text.chars().peekable();
     let bound = |chars: &mut std::iter::Peekable<std::str::Chars<'_>>| match chars.next() {
         Some('\\') => chars.next().ok_or(BadPattern),
         None | Some('-') => Err(BadPattern),
         Some(c) => Ok(c),
     };
+    let mut found = false;
     while chars.peek().is_some() {
         let low = bound(&mut chars)?;
         let high = if chars.next_if_eq(&'-').is_some() {
@@ -197,45 +179,9 @@ fn class_of(text: &str) -> Result<Piece, BadPattern> {
         } else {
             low
         };
-        ranges.push((low, high));
+        found |= (low..=high).contains(&c);
     }
-    if ranges.is_empty() && !negated {
-        return Err(BadPattern);
-    }
-    Ok(Piece::Class { negated, ranges })
-}
-
-/// A star takes as little as it can; when the rest fails, the last star takes one more.
-fn option_matches(pieces: &[Piece], name: &[char]) -> bool {
-    let (mut piece, mut at) = (0, 0);
-    let mut star: Option<(usize, usize)> = None;
-    loop {
-        let fits = match (pieces.get(piece), name.get(at)) {
-            (Some(Piece::Star), _) => {
-                star = Some((piece, at));
-                piece += 1;
-                continue;
-            }
-            (None, None) => return true,
-            (Some(Piece::Any), Some(_)) => true,
-            (Some(Piece::Char(wanted)), Some(c)) => wanted == c,
-            (Some(Piece::Class { negated, ranges }), Some(c)) => {
-                ranges.iter().any(|(low, high)| (low..=high).contains(&c)) != *negated
-            }
-            (None, Some(_)) | (Some(_), None) => false,
-        };
-        if fits {
-            (piece, at) = (piece + 1, at + 1);
-        } else {
-            match star {
-                Some((last, taken)) if taken < name.len() => {
-                    star = Some((last, taken + 1));
-                    (piece, at) = (last + 1, taken + 1);
-                }
-                _ => return false,
-            }
-        }
-    }
+    Ok(found != negated)
 }
 
 #[cfg(test)]
@@ -246,7 +192,7 @@ mod tests {
     fn parts_match_names() {
         let check = |pattern: &str, name: &str, want: bool| {
             assert_eq!(
-                Part::parse(pattern).map(|part| part.matches(name)),
+                component(pattern, name, &mut { STEPS }),
                 Ok(want),
                 "{pattern} {name}"
             );
@@ -263,8 +209,29 @@ mod tests {
         check("{a,b*}.txt", "bx.txt", true);
         check("{a,b}{c,d}", "ad", true);
         check("\\*", "*", true);
-        for pattern in ["{a", "[a", "[]", "[-a]", "[a-]", "a\\"] {
-            assert_eq!(Part::parse(pattern).err(), Some(BadPattern), "{pattern}");
+        for (pattern, name) in [
+            ("{a", "a"),
+            ("[a", "a"),
+            ("[]", "a"),
+            ("[-a]", "a"),
+            ("[a-]", "a"),
+            ("a\\", "ab"),
+        ] {
+            assert_eq!(
+                component(pattern, name, &mut { STEPS }),
+                Err(BadPattern),
+                "{pattern}"
+            );
         }
+        check("{a,{b,c}}.txt", "b.txt", true);
+        check("{a,{b,c}}.txt", "c.txt", false);
+        check("x[", "a", false);
+        let hostile = "*a".repeat(40);
+        assert_eq!(component(&hostile, &"a".repeat(200), &mut { STEPS }), Ok(true));
+        let hostile = format!("{}b", "*a".repeat(40));
+        assert_eq!(
+            component(&hostile, &"a".repeat(200), &mut { STEPS }),
+            Err(BadPattern)
+        );
     }
 }

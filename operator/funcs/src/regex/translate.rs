@@ -219,8 +219,7 @@ impl<'a> Translator<'a> {
             Some('A') => self.out.push_str(r"\A"),
             Some('z') => self.out.push_str(r"\z"),
             Some('b') => self.out.push_str(r"(?-u:\b)"),
-            // The target refuses the ASCII form of this one; the Unicode form differs only beside non-ASCII letters.
-            Some('B') => self.out.push_str(r"\B"),
+            Some('B') => self.out.push_str(r"(?-u:\B)"),
             _ => {
                 if let Some(class) = self.named_class()? {
                     self.out.push_str(&format!("[{class}]"));
