@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::evaluate;
 use ashlar_state::OutputState;
-use ashlar_value::{Data, Mark, Type, Value, convert, ops};
+use ashlar_value::{Data, Mark, Number, Type, Value, convert, ops};
 
 use crate::{
     engine::{Engine, lock},
@@ -93,10 +93,26 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>) -> Result<Evaluated
         return Err(diags);
     }
     Ok(Evaluated {
-        value: value.unmark_deep().0,
+        value: without_negative_zero(value.unmark_deep().0),
         sensitive: output.sensitive,
         diags,
     })
+}
+
+/// Terraform keeps planned outputs in a form that knows one zero.
+fn without_negative_zero(value: Value) -> Value {
+    let is_one = |value: &Value| value.as_number().is_some_and(Number::is_negative_zero);
+    let mut found = false;
+    value.walk(&mut |_, part| {
+        found |= is_one(part);
+        !found
+    });
+    if !found {
+        return value;
+    }
+    let changed = value
+        .transform::<ops::OpError>(&mut |_, part| Ok(if is_one(&part) { Value::number(0) } else { part }));
+    changed.unwrap_or(value)
 }
 
 fn compare(before: Option<&OutputState>, after: Value, sensitive: bool) -> OutputChange {
