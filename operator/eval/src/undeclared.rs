@@ -4,13 +4,13 @@
 
 use ashlar_addr::{InstanceKey, Mode, Resource};
 use ashlar_diag::{Diag, Diags};
-use ashlar_syntax::{Literal, Step, is_identifier};
+use ashlar_syntax::{Expr, Literal, Step, is_identifier};
 use ashlar_value::{
     Value,
     schema::{self, NestedBlock, Nesting},
 };
 
-use crate::{Reference, access, suggest::hint, suggest::suggest};
+use crate::{Reference, Subject, access, references, suggest::hint, suggest::suggest};
 
 fn blame(
     summary: impl Into<std::borrow::Cow<'static, str>>,
@@ -37,6 +37,21 @@ pub fn variable<'n>(reference: &Reference<'_>, name: &str, known: impl IntoItera
 pub fn local<'n>(reference: &Reference<'_>, name: &str, known: impl IntoIterator<Item = &'n str>) -> Diag {
     let detail = format!("No local value {name:?} is declared here.{}", hint(name, known));
     blame("Reference to undeclared local value", detail, reference)
+}
+
+/// A local value whose expression refers to itself: one fault for each such reference.
+pub fn own_local(name: &str, expr: &Expr) -> Diags {
+    let own =
+        |reference: &Reference<'_>| matches!(&reference.subject, Subject::Local(named) if &**named == name);
+    let (found, _) = references(expr);
+    found
+        .iter()
+        .filter(|reference| own(reference))
+        .map(|reference| {
+            let detail = format!("The value of local.{name} may not be made from itself.");
+            blame("Self-referencing local value", detail, reference).within(expr.span)
+        })
+        .collect()
 }
 
 /// No such module call.

@@ -13,7 +13,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_addr::{Provider, ProviderConfig, Resource};
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Reference, Subject, block_references, decode_block, evaluate, references};
+use ashlar_eval::{Reference, Subject, block_references, decode_block, evaluate, references, undeclared};
 use ashlar_funcs::Caps;
 use ashlar_value::{Mark, Type, Value, convert, schema::ProviderSchema};
 
@@ -227,9 +227,12 @@ impl<'a> Check<'a> {
             }
             Part::Local(name) => {
                 if let Some(declared) = self.module.locals.get(name) {
-                    let (value, faults) = evaluate(&declared.expr, &scope);
-                    diags.extend(faults);
-                    local = Some((name.clone(), value));
+                    diags.extend(undeclared::own_local(name, &declared.expr));
+                    if !diags.has_errors() {
+                        let (value, faults) = evaluate(&declared.expr, &scope);
+                        diags.extend(faults);
+                        local = Some((name.clone(), value));
+                    }
                 }
             }
             Part::Provider(provider, block) => {

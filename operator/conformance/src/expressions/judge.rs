@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
-use ashlar_eval::{Given, Variable, evaluate, evaluate_constant, evaluate_for_console};
+use ashlar_eval::{Given, Variable, evaluate, evaluate_constant, evaluate_for_console, undeclared};
 use ashlar_syntax::{Body, Expr, parse_expression, parse_file};
 use ashlar_value::{Mark, Value};
 use serde_json::{Map, Value as Json, json};
@@ -96,6 +96,10 @@ fn run(
     for phase in [Phase::Validate, Phase::Plan] {
         let mut module = Module::new(base, phase, locals.clone());
         variables.set(&mut module, diags);
+        if diags.has_errors() {
+            return None;
+        }
+        diags.extend(undeclared::own_local("subject", &subject));
         if diags.has_errors() {
             return None;
         }
