@@ -53,7 +53,8 @@ func jsonExpr(e hcl.Expression, text []byte) any {
 	if !v.IsKnown() || v.IsNull() || v.Type() != cty.String {
 		return literal(v, &r)
 	}
-	return node("str", r, written(e, text), template(v.AsString(), r))
+	source := written(e, text)
+	return node("str", r, source, template(source, r))
 }
 
 // The text of a string. As a value it would be in NFC, but names are taken as they are written.

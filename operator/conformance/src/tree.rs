@@ -206,6 +206,7 @@ fn literal(value: &Literal, span: Option<Span>) -> Value {
 
 /// A number as the record writes it: significant digits without a point, then the exponent; zero is `0`.
 fn exact(text: &str) -> String {
+    let (sign, text) = text.strip_prefix('-').map_or(("", text), |text| ("-", text));
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits = format!("{whole}{fraction}");
@@ -218,7 +219,7 @@ fn exact(text: &str) -> String {
     let shift = i64::try_from(digits.len() - significant.len()).unwrap_or(0);
     let point = i64::try_from(fraction.len()).unwrap_or(0);
     format!(
-        "{significant}e{}",
+        "{sign}{significant}e{}",
         exponent.saturating_add(shift).saturating_sub(point)
     )
 }
@@ -254,6 +255,8 @@ mod tests {
             ("1E+3", "1e3"),
             ("1230", "123e1"),
             ("1.e2", "1e2"),
+            ("-1.50", "-15e-1"),
+            ("-0", "0"),
         ];
         for (text, expected) in cases {
             assert_eq!(exact(text), expected);

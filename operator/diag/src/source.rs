@@ -3,7 +3,7 @@
 //! A [`Span`] is four machine words at most and copied freely; only [`Sources`] turns it into lines and columns, and
 //! only when a person is to read it. Columns count grapheme clusters from 1, as Terraform's do (hcl `pos_scanner.go`).
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::json;
 use unicode_segmentation::UnicodeSegmentation;
@@ -87,9 +87,17 @@ pub struct Source {
     /// The text.
     pub text: Arc<str>,
     line_starts: Arc<[u32]>,
+    seams: Arc<OnceLock<Box<[u32]>>>,
 }
 
 impl Source {
+    /// Says between which characters columns are counted anew, as byte offsets in order: a character that would join
+    /// the one before it into a cluster has a column of its own there. Whoever makes tokens of the text knows.
+    pub fn set_seams(&self, seams: Vec<u32>) {
+        // The same text has the same tokens, so the first to say it has said it.
+        let _ = self.seams.set(seams.into_boxed_slice());
+    }
+
     /// The byte offset at which each line starts.
     pub fn line_starts(&self) -> &[u32] {
         &self.line_starts
@@ -146,7 +154,21 @@ impl Source {
         } else {
             before
         };
-        let column = before.graphemes(true).count() + 1;
+        let mut rest = before;
+        let mut column = 1;
+        let first = byte - before.len();
+        for seam in self.seams.get().into_iter().flat_map(|seams| {
+            let from = seams.partition_point(|seam| *seam as usize <= first);
+            seams.get(from..).unwrap_or(&[])
+        }) {
+            let at = (*seam as usize).checked_sub(byte - rest.len());
+            let Some((counted, after)) = at.and_then(|at| rest.split_at_checked(at)) else {
+                break;
+            };
+            column += counted.graphemes(true).count();
+            rest = after;
+        }
+        column += rest.graphemes(true).count();
         LineColumn { line, column, byte }
     }
 }
@@ -174,6 +196,7 @@ impl Sources {
             name: name.into(),
             text,
             line_starts,
+            seams: Arc::default(),
         });
         FileId(u32::try_from(self.files.len() - 1).unwrap_or(u32::MAX))
     }
@@ -212,6 +235,16 @@ impl Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_seam_parts_a_cluster() {
+        let mut sources = Sources::new();
+        let file = sources.add("a.tf", "a\n\"\u{301}x\"\n");
+        let column = |sources: &Sources| sources.get(file).unwrap().locate(5).column;
+        assert_eq!(column(&sources), 2);
+        sources.get(file).unwrap().set_seams(vec![3]);
+        assert_eq!(column(&sources), 3);
+    }
 
     #[test]
     fn columns_count_grapheme_clusters() {

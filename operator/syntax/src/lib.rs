@@ -44,14 +44,14 @@ pub fn parse_file(sources: &Sources, file: FileId) -> (Body, Diags) {
     if sources.get(file).is_some_and(Source::is_json) {
         return json::parse(text(sources, file), file);
     }
-    let mut parser = Parser::new(text(sources, file), Origin::file(file), Start::Code);
+    let mut parser = parser(sources, file, Start::Code);
     let body = parser.body(Kind::End);
     (body, parser.finish().into_iter().collect())
 }
 
 /// Reads one expression that makes up the whole text (as `-var` values and console lines are).
 pub fn parse_expression(sources: &Sources, file: FileId) -> (Expr, Diags) {
-    let mut parser = Parser::new(text(sources, file), Origin::file(file), Start::Code);
+    let mut parser = parser(sources, file, Start::Code);
     // As if in parentheses.
     parser.push_newlines(Newlines::Blank);
     let expr = parser.whole();
@@ -60,7 +60,7 @@ pub fn parse_expression(sources: &Sources, file: FileId) -> (Expr, Diags) {
 
 /// Reads the text as a template (as `templatefile` does): the whole file is template text.
 pub fn parse_template(sources: &Sources, file: FileId) -> (Expr, Diags) {
-    let mut parser = Parser::new(text(sources, file), Origin::file(file), Start::Template);
+    let mut parser = parser(sources, file, Start::Template);
     let expr = parser.bare_template();
     (expr, parser.finish().into_iter().collect())
 }
@@ -68,10 +68,18 @@ pub fn parse_template(sources: &Sources, file: FileId) -> (Expr, Diags) {
 /// Reads a static reference that makes up the whole text, such as an address given as an option (hcl
 /// `ParseTraversalAbs`). Beside errors, what was read before the first of them; `None` if not even a name.
 pub fn parse_traversal(sources: &Sources, file: FileId) -> (Option<Traversal>, Diags) {
-    let mut parser = Parser::new(text(sources, file), Origin::file(file), Start::Code);
+    let mut parser = parser(sources, file, Start::Code);
     parser.push_newlines(Newlines::Blank);
     let traversal = parser.path();
     (traversal, parser.finish().into_iter().collect())
+}
+
+fn parser(sources: &Sources, file: FileId, start: Start) -> Parser<'_> {
+    let parser = Parser::new(text(sources, file), Origin::file(file), start);
+    if let Some(source) = sources.get(file) {
+        source.set_seams(parser.seams());
+    }
+    parser
 }
 
 fn text(sources: &Sources, file: FileId) -> &str {

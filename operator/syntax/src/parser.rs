@@ -146,6 +146,18 @@ impl<'t> Parser<'t> {
         }
     }
 
+    /// Where a token begins with, or follows, a character that may join another into a cluster.
+    pub(crate) fn seams(&self) -> Vec<u32> {
+        let wide = |at: Option<u32>| {
+            let byte = at.and_then(|at| self.text.as_bytes().get(at as usize));
+            byte.is_some_and(|byte| !byte.is_ascii())
+        };
+        let starts = self.tokens.iter().map(|token| token.start);
+        starts
+            .filter(|start| wide(Some(*start)) || wide(start.checked_sub(1)))
+            .collect()
+    }
+
     /// The diagnostics, in the order they are to be told.
     pub(crate) fn finish(self) -> Vec<Diag> {
         self.diags

@@ -24,7 +24,8 @@ pub fn is_unfinished(text: &str) -> bool {
             | Kind::CloseParen
             | Kind::CloseHeredoc
             | Kind::SequenceEnd => {
-                if open.pop().and_then(Kind::opposite) != Some(token.kind) {
+                let fits = open.pop().and_then(Kind::opposite) == Some(token.kind);
+                if !fits {
                     return false;
                 }
             }

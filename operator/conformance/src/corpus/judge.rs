@@ -36,8 +36,8 @@ pub(crate) enum What {
     Ranges,
     Tree,
     PartialTree,
-    /// Only columns, which hcl counts anew in each token and we in each line; or the end of a fault in a JSON string,
-    /// which hcl puts one column behind the line.
+    /// Only columns in JSON behind odd characters, or the end of a fault in a JSON string, which hcl puts one column behind
+    /// the line.
     Columns,
 }
 
