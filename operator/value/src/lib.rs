@@ -6,6 +6,7 @@
 //! `Display` shows what a sensitive value holds.
 
 pub mod convert;
+mod dialect;
 pub mod json;
 mod marks;
 pub mod msgpack;
@@ -14,11 +15,13 @@ pub mod ops;
 mod path;
 mod refinement;
 pub mod schema;
+mod size;
 mod ty;
 mod value;
 mod walk;
 
 pub use convert::{convert, unify, unify_safe};
+pub use dialect::{Dialect, UnknownDialect};
 pub use marks::{Mark, Marks};
 pub use number::{Digits, Number};
 pub use path::{Path, PathStep};

@@ -39,14 +39,16 @@ pub enum Data {
     Object(Arc<Entries>),
 }
 
-/// Elements of a list, set or tuple, knowing at no cost whether something inside is marked or unknown.
+/// Elements of a list, set or tuple, knowing at no cost how large they are and whether something inside is marked or
+/// unknown.
 #[derive(PartialEq)]
 pub struct Items {
     values: Vec<Value>,
     inside: Inside,
 }
 
-/// Elements of a map or object by key, knowing at no cost whether something inside is marked or unknown.
+/// Elements of a map or object by key, knowing at no cost how large they are and whether something inside is marked or
+/// unknown.
 #[derive(PartialEq)]
 pub struct Entries {
     values: BTreeMap<Arc<str>, Value>,
@@ -58,6 +60,7 @@ pub struct Entries {
 struct Inside {
     marks: Marks,
     unknown: bool,
+    weight: u64,
 }
 
 impl Inside {
@@ -65,6 +68,7 @@ impl Inside {
         values.fold(Self::default(), |inside, value| Self {
             marks: inside.marks.union(value.marks_deep()),
             unknown: inside.unknown || !value.is_wholly_known(),
+            weight: inside.weight.saturating_add(value.weight()),
         })
     }
 }
@@ -86,8 +90,24 @@ impl Deref for Items {
 
 impl Entries {
     fn new(values: BTreeMap<Arc<str>, Value>) -> Arc<Self> {
-        let inside = Inside::of(values.values());
+        let mut inside = Inside::of(values.values());
+        let keys: u64 = values.keys().map(|key| key.len() as u64).sum();
+        inside.weight = inside.weight.saturating_add(keys);
         Arc::new(Self { values, inside })
+    }
+}
+
+impl Items {
+    /// The weights of all elements.
+    pub(crate) fn weight(&self) -> u64 {
+        self.inside.weight
+    }
+}
+
+impl Entries {
+    /// The weights of all keys and elements.
+    pub(crate) fn weight(&self) -> u64 {
+        self.inside.weight
     }
 }
 
