@@ -25,7 +25,7 @@ pub use status::{
 };
 pub use variable::{EnvVariable, Format, InputKind, KeyRef, ValueSource, Variable, VariablesFrom};
 pub use workspace::{
-    Approval, ApprovalPolicy, DeletionPolicy, Mode, Outputs, PlanSettings, SecretRef, StateSettings,
+    Approval, ApprovalPolicy, DeletionPolicy, Dialect, Mode, Outputs, PlanSettings, SecretRef, StateSettings,
     Workspace, WorkspaceSpec,
 };
 

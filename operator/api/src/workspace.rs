@@ -61,6 +61,9 @@ pub struct WorkspaceSpec {
     )]
     #[x_kube(validation = Rule::new("self == oldSelf").message("terraformWorkspace cannot be changed: the state would be lost sight of"))]
     pub terraform_workspace: String,
+    /// Whose language the module is in, where the two differ.
+    #[serde(default)]
+    pub dialect: Dialect,
     /// Values for the root module's variables. They win over variablesFrom.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 256))]
@@ -129,6 +132,16 @@ fn default_retry_interval() -> String {
 
 fn default_timeout() -> String {
     "1h".to_owned()
+}
+
+/// Whose language a module is in.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Serialize, PartialEq, Eq, JsonSchema)]
+pub enum Dialect {
+    /// As Terraform 1.15 has it.
+    #[default]
+    Terraform,
+    /// As OpenTofu 1.12 has it.
+    OpenTofu,
 }
 
 /// What is done with the module.

@@ -80,6 +80,16 @@ pub(crate) struct Choices {
     /// Provider calls at once.
     #[arg(long, default_value_t = 10)]
     pub(crate) parallelism: usize,
+    #[command(flatten)]
+    pub(crate) language: Language,
+}
+
+/// Whose language it is.
+#[derive(Args)]
+pub(crate) struct Language {
+    /// Read the configuration as this product does: terraform or opentofu.
+    #[arg(long, default_value = "terraform")]
+    pub(crate) dialect: ashlar_value::Dialect,
 }
 
 /// `ashlar plan`
@@ -123,6 +133,8 @@ pub(crate) struct ConsoleArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) values: Values,
+    #[command(flatten)]
+    pub(crate) language: Language,
 }
 
 /// `ashlar show`
@@ -166,6 +178,8 @@ pub(crate) struct ValidateArgs {
     /// Folder of the root module.
     #[arg(long, default_value = ".")]
     pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) language: Language,
 }
 
 /// `ashlar graph`
@@ -176,6 +190,8 @@ pub(crate) struct GraphArgs {
     /// Stop after this pass.
     #[arg(long, value_name = "PASS")]
     pub(crate) after: Option<String>,
+    #[command(flatten)]
+    pub(crate) language: Language,
 }
 
 #[cfg(test)]

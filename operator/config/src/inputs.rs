@@ -12,7 +12,7 @@ use ashlar_eval::{
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::parse_file;
-use ashlar_value::{Type, Value};
+use ashlar_value::{Dialect, Type, Value};
 
 use crate::Module;
 
@@ -158,6 +158,7 @@ pub fn resolve_variables(
         let scope = Variables {
             values: &values,
             caps,
+            dialect: module.dialect,
         };
         for (name, variable) in &module.variables {
             let place = places.get(name).copied().unwrap_or(variable.declared);
@@ -234,6 +235,7 @@ fn undeclared(module: &Module, inputs: &BTreeMap<Arc<str>, Input>) -> Diags {
 struct Variables<'a> {
     values: &'a BTreeMap<Arc<str>, Value>,
     caps: &'a dyn Caps,
+    dialect: Dialect,
 }
 
 impl Scope for Variables<'_> {
@@ -249,6 +251,10 @@ impl Scope for Variables<'_> {
 
     fn caps(&self) -> &dyn Caps {
         self.caps
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
     }
 }
 

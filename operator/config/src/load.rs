@@ -8,6 +8,7 @@ use ashlar_addr::Mode;
 use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
 use ashlar_eval::{Shape, Variable};
 use ashlar_syntax::{Block, parse_file};
+use ashlar_value::Dialect;
 
 use crate::{Module, not_yet};
 
@@ -44,10 +45,11 @@ pub(crate) struct Loader {
     pub(crate) cloud: Option<Span>,
 }
 
-/// Reads a root module from its files: name and text of each. Files in folders and files that are no configuration are
+/// Reads a root module from its files: name and text of each, in the language of the dialect. Files in folders and files that are no configuration are
 /// passed over, as Terraform does. With errors the module is what could be read, and not fit to be planned.
 pub fn load<N: Into<Arc<str>>, T: Into<Arc<str>>>(
     files: impl IntoIterator<Item = (N, T)>,
+    dialect: Dialect,
     sources: &mut Sources,
 ) -> (Module, Diags) {
     let mut files: Vec<(Arc<str>, Arc<str>)> = files
@@ -57,6 +59,7 @@ pub fn load<N: Into<Arc<str>>, T: Into<Arc<str>>>(
         .collect();
     files.sort();
     let mut loader = Loader::default();
+    loader.module.dialect = dialect;
     for (name, text) in files {
         let file = sources.add(name.clone(), text);
         if let Some(diag) = unread(&name, file) {

@@ -6,11 +6,13 @@ use ashlar_addr::{Constraints, LocalProvider, Provider, ProviderConfig, Resource
 use ashlar_diag::{Diags, Span};
 use ashlar_eval::{CheckRule, Defaults, Subject, Variable};
 use ashlar_syntax::{Body, Expr, Traversal};
-use ashlar_value::{Path, Type};
+use ashlar_value::{Dialect, Path, Type};
 
 /// One module.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
+    /// Whose language it is in.
+    pub dialect: Dialect,
     /// By local name.
     pub required_providers: BTreeMap<Arc<str>, RequiredProvider>,
     /// By name.

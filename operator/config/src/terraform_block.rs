@@ -8,7 +8,7 @@ use ashlar_addr::{Constraints, Provider, Version};
 use ashlar_diag::{Diag, Span};
 use ashlar_eval::{Shape, evaluate_constant, only_arguments};
 use ashlar_syntax::{Attribute, Block, Expr};
-use ashlar_value::{Data, Type, Value, convert};
+use ashlar_value::{Data, Dialect, Type, Value, convert};
 
 use crate::{
     load::Loader,
@@ -16,9 +16,6 @@ use crate::{
     not_yet, provider_name,
     static_expr::{self, Item},
 };
-
-/// As which version we present ourselves to `required_version`.
-const VERSION: &str = "1.15.5";
 
 const SHAPE: Shape = Shape {
     required: &[],
@@ -36,15 +33,20 @@ const BAD_CONSTRAINT: &str = "Invalid version constraint";
 impl Loader {
     pub(crate) fn terraform_block(&mut self, block: Block) {
         let mut content = SHAPE.content(block.body, Some(block.open), &mut self.diags);
-        if let Some(attribute) = content.take("required_version") {
+        let required = content.take("required_version");
+        let experiments = content.take("experiments");
+        let language = content.take("language");
+        // OpenTofu takes what these say as said to Terraform, and passes them over.
+        let ours = self.module.dialect == Dialect::Terraform;
+        if let Some(attribute) = required.filter(|_| ours) {
             self.required_version(&attribute);
         }
-        if let Some(attribute) = content.take("experiments") {
+        if let Some(attribute) = experiments.filter(|_| ours) {
             let detail = "Experiments of the language exist only in alpha releases of Terraform.";
             self.diags
                 .push(Diag::error("Module uses experimental features", detail).at(attribute.name.span));
         }
-        if let Some(attribute) = content.take("language") {
+        if let Some(attribute) = language.filter(|_| ours) {
             self.language(&attribute.expr);
         }
         for inner in content.blocks {
@@ -110,7 +112,8 @@ impl Loader {
         let Some((_, constraints)) = self.version_constraint(attribute) else {
             return;
         };
-        let supported = VERSION
+        let version = self.module.dialect.version();
+        let supported = version
             .parse::<Version>()
             .is_ok_and(|version| constraints.allow(&version));
         let diag = if constraints.has_prerelease() {
@@ -119,7 +122,7 @@ impl Loader {
             Diag::error("Invalid required_version constraint", detail)
         } else if !supported {
             let detail = format!(
-                "Ashlar runs configurations as Terraform {VERSION} does, which this constraint excludes. Widen it if the \
+                "Ashlar runs configurations as Terraform {version} does, which this constraint excludes. Widen it if the \
                  configuration works with that version."
             );
             Diag::error("Unsupported Terraform Core version", detail)

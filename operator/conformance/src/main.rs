@@ -37,13 +37,22 @@ enum Suite {
     /// Values on the wire: encoding, decoding, conversion, unification.
     Wire(Run),
     /// Expressions: type, value, refinement, marks.
-    Expressions(Run),
+    Expressions(Expressions),
     /// Whole runs: plans, applies, state.
     Scenarios(Run),
     /// Whole configurations: diagnostics, planned values.
     Lang(Run),
     /// Files and mutants of them, read by us and by hcl side by side.
     Corpus(corpus::Args),
+}
+
+#[derive(clap::Args)]
+struct Expressions {
+    #[command(flatten)]
+    run: Run,
+    /// Whose language the cases are in: terraform or opentofu.
+    #[arg(long, default_value = "terraform")]
+    dialect: ashlar_value::Dialect,
 }
 
 #[derive(clap::Args)]
@@ -74,7 +83,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Corpus(args) => return corpus::run(args),
         Suite::Syntax(args)
         | Suite::Wire(args)
-        | Suite::Expressions(args)
+        | Suite::Expressions(Expressions { run: args, .. })
         | Suite::Scenarios(args)
         | Suite::Lang(args) => args,
     };
@@ -82,7 +91,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
     match &suite {
         Suite::Syntax(args) => syntax::run(&args.cases, &mut report)?,
         Suite::Wire(args) => wire::run(&args.cases, &mut report)?,
-        Suite::Expressions(args) => expressions::run(&args.cases, &mut report)?,
+        Suite::Expressions(args) => expressions::run(&args.run.cases, args.dialect, &mut report)?,
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
         Suite::Corpus(_) => {}

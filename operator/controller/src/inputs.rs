@@ -413,6 +413,8 @@ fn digest(
     let settings = format!("{} {:?}", spec.plan.refresh, spec.plan.replace);
     let mut parts: Vec<(&[u8], &[u8])> = Vec::new();
     parts.push((b"workspace", spec.terraform_workspace.as_bytes()));
+    let dialect = format!("{:?}", spec.dialect);
+    parts.push((b"dialect", dialect.as_bytes()));
     parts.push((b"plan", settings.as_bytes()));
     parts.push((b"files", b""));
     parts.extend(
@@ -494,6 +496,13 @@ mod tests {
             assembled(from_secret(), Some("hunter23")).unwrap().digest
         );
         assert_eq!(one.module_files().len(), 1);
+    }
+
+    #[test]
+    fn another_dialect_changes_the_digest() {
+        let digest = |spec| assembled(spec, None).unwrap().digest;
+        assert_eq!(digest(json!({})), digest(json!({"dialect": "Terraform"})));
+        assert_ne!(digest(json!({})), digest(json!({"dialect": "OpenTofu"})));
     }
 
     #[test]

@@ -6,11 +6,11 @@ use ashlar_api::{
     ApprovalPolicy, FINALIZER, FLUX_REQUESTED_AT, REQUESTED_AT, SETTLED, STATE_LOST, StateStatus,
     UncertainChange, Workspace, WorkspaceStatus, parse_duration,
 };
-use ashlar_runner::TERRAFORM_VERSION;
 use ashlar_store::{
     Recovered,
     kube::{Slot, peek},
 };
+use ashlar_value::Dialect;
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::{Api, Resource, ResourceExt};
@@ -358,7 +358,8 @@ pub(crate) fn address_of(intent: &ashlar_port::Intent) -> String {
 /// The state as the status shows it.
 pub(crate) fn state_status(slot: &Slot, recovered: &Recovered) -> StateStatus {
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
-    let bytes = ashlar_state::write(&recovered.state, TERRAFORM_VERSION).map_or(0, |bytes| bytes.len());
+    let bytes =
+        ashlar_state::write(&recovered.state, Dialect::default().version()).map_or(0, |bytes| bytes.len());
     StateStatus {
         secret: slot.secret(),
         lineage: recovered.state.lineage.clone(),

@@ -11,6 +11,7 @@ use ashlar_port::{Outcome as Settlement, Record, RunStore};
 use ashlar_runner::{PlanOutcome, PlanRequest, load_module};
 use ashlar_state::outcome_object;
 use ashlar_store::{Recovered, kube::PlanStore};
+use ashlar_value::Dialect;
 use jiff::Timestamp;
 use kube::Api;
 
@@ -42,6 +43,7 @@ struct Ready {
     bundle: BTreeMap<String, String>,
     files: Vec<(Arc<str>, Arc<str>)>,
     inputs: BTreeMap<Arc<str>, Input>,
+    dialect: Dialect,
     env: Vec<(OsString, OsString)>,
     secrets: Secrets,
 }
@@ -166,7 +168,7 @@ async fn attempt(
         }
     };
     let secrets = ready.secrets.clone();
-    let options = match options(job, kind) {
+    let options = match options(job, kind, ready.dialect) {
         Ok(options) => options,
         Err(diag) => {
             let fault = Fault {
@@ -312,8 +314,9 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
     match from {
         Material::Inputs(inputs) => {
             let files = inputs.module_files();
+            let dialect = dialect(job.spec.dialect);
             let mut sources = Sources::new();
-            let (module, diags) = load_module(&files, &mut sources);
+            let (module, diags) = load_module(&files, dialect, &mut sources);
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
             }
@@ -321,6 +324,7 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 Ok(given) => Ok(Ready {
                     files,
                     inputs: given,
+                    dialect,
                     env: os(inputs.env),
                     secrets: inputs.secrets,
                     bundle: inputs.bundle,
@@ -351,6 +355,7 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 bundle: kept.files,
                 files: plan.config,
                 inputs,
+                dialect: plan.options.dialect,
                 env: os(env),
                 secrets,
             })
@@ -358,7 +363,15 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
     }
 }
 
-fn options(job: &Job, kind: PlanKind) -> Result<Options, Diag> {
+/// The dialect that the object asks for.
+fn dialect(asked: ashlar_api::Dialect) -> Dialect {
+    match asked {
+        ashlar_api::Dialect::Terraform => Dialect::Terraform,
+        ashlar_api::Dialect::OpenTofu => Dialect::OpenTofu,
+    }
+}
+
+fn options(job: &Job, kind: PlanKind, dialect: Dialect) -> Result<Options, Diag> {
     let settings = &job.spec.plan;
     let replace = settings.replace.iter().map(|address| {
         address.parse::<ResourceInstance>().map_err(|_| {
@@ -380,6 +393,7 @@ fn options(job: &Job, kind: PlanKind) -> Result<Options, Diag> {
         },
         parallelism: usize::try_from(settings.parallelism).unwrap_or(1).max(1),
         workspace: job.spec.terraform_workspace.clone(),
+        dialect,
     })
 }
 

@@ -174,13 +174,15 @@ fn marked(value: Value, sensitive: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use ashlar_value::Dialect;
+
     use super::*;
 
     const MODULE: &str = "variable \"text\" {\n  type = string\n}\nvariable \"list\" {\n  type = list(number)\n}\nvariable \"any\" {}\n";
 
     fn resolved(name: &str, form: Form, sensitive: bool) -> Result<Value, String> {
         let mut sources = Sources::new();
-        let (module, diags) = ashlar_config::load([("main.tf", MODULE)], &mut sources);
+        let (module, diags) = ashlar_config::load([("main.tf", MODULE)], Dialect::Terraform, &mut sources);
         assert!(!diags.has_errors());
         let given = Given {
             form,

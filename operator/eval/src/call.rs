@@ -6,7 +6,7 @@
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_funcs::{Builtin, Code, Fault, FuncError, Purity};
 use ashlar_syntax::{Call, Expr};
-use ashlar_value::{Data, Type, Value, convert, ops};
+use ashlar_value::{Data, Dialect, Type, Value, convert, ops};
 
 use crate::{
     ForeignFunction,
@@ -31,7 +31,8 @@ impl Eval<'_> {
         }
         let mut faults = Diags::new();
         let name = &*call.name.name;
-        let result = if let Some(builtin) = ashlar_funcs::find(name).filter(|builtin| self.offers(builtin)) {
+        let builtin = ashlar_funcs::find(name, self.dialect()).filter(|builtin| self.offers(builtin));
+        let result = if let Some(builtin) = builtin {
             if matches!(builtin.code, Code::Form) {
                 self.form(builtin, expr, call, frame, &mut faults)
             } else {
@@ -81,6 +82,9 @@ impl Eval<'_> {
         match ashlar_funcs::call(builtin, &values, self.caps()) {
             Ok(value) => Some(value),
             Err(errors) => {
+                if errors.iter().any(|error| error.fault == Fault::Memory) {
+                    self.exhaust();
+                }
                 diags.extend(
                     errors
                         .iter()
@@ -101,7 +105,7 @@ impl Eval<'_> {
         }
     }
 
-    /// Functions that templates must not call.
+    /// Functions that templates must not call. In OpenTofu they may call all.
     pub(crate) fn refused(&self, builtin: &Builtin) -> Option<FuncError> {
         let template = matches!(builtin.name, "templatefile" | "templatestring");
         let message = match self.functions {
@@ -180,7 +184,11 @@ impl Eval<'_> {
             return Some(Value::unknown(foreign.result.clone()).with_marks(marks));
         }
         match scope.call_function(&call.name.name, &values) {
-            Ok(value) => Some(value.with_marks(marks)),
+            Ok(value) => {
+                let size = usize::try_from(value.own_size()).unwrap_or(usize::MAX);
+                self.charge(size, expr.span, diags)
+                    .then(|| value.with_marks(marks))
+            }
             Err(error) => {
                 diags.push(placed(&error, expr, call, &names, &args));
                 None
@@ -272,8 +280,31 @@ impl Eval<'_> {
     fn unknown_function(&self, expr: &Expr, call: &Call, diags: &mut Diags) -> Option<Value> {
         let name = &*call.name.name;
         let blame = |summary, detail| Diag::error(summary, detail).at(call.name.span).within(expr.span);
+        let dialect = self.dialect();
+        let all = || ashlar_funcs::all().filter(move |builtin| builtin.is_in(dialect));
+        let (summary, plain) = match name.rsplit_once("::") {
+            None => ("Call to unknown function", Some(name)),
+            Some(("core", function)) if dialect == Dialect::OpenTofu => {
+                ("Call to unknown function", Some(function))
+            }
+            Some(("core", function)) => ("Unknown provider function", Some(function)),
+            Some(_) => ("Unknown provider function", None),
+        };
+        if let Some(function) = plain.filter(|function| {
+            let has = |dialect| ashlar_funcs::find(function, dialect).is_some();
+            !has(dialect) && has(dialect.other())
+        }) {
+            let other = dialect.other();
+            let word = other.name().to_lowercase();
+            let detail = format!(
+                "The function {function:?} is one of {other}'s, and this module is read as {dialect} reads it. To have it read as \
+                 {other} does, set spec.dialect: {other} (or --dialect {word} on the command line)."
+            );
+            diags.push(blame(summary, detail));
+            return None;
+        }
         let Some((namespace, function)) = name.rsplit_once("::") else {
-            let known = ashlar_funcs::all()
+            let known = all()
                 .filter(|builtin| self.offers(builtin))
                 .map(|builtin| builtin.name);
             let detail = format!("There is no function named {name:?}.{}", hint(name, known));
@@ -281,12 +312,12 @@ impl Eval<'_> {
             return None;
         };
         if namespace == "core" {
-            let known = ashlar_funcs::all().map(|builtin| builtin.name);
+            let known = all().map(|builtin| builtin.name);
             let detail = format!(
                 "There is no builtin function named {function:?}.{}",
                 hint(function, known)
             );
-            diags.push(blame("Unknown provider function", detail));
+            diags.push(blame(summary, detail));
             return None;
         }
         if let Root::Module { scope, .. } = &self.root

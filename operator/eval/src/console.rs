@@ -127,6 +127,10 @@ mod tests {
             self.0.caps()
         }
 
+        fn dialect(&self) -> ashlar_value::Dialect {
+            ashlar_value::Dialect::Terraform
+        }
+
         fn is_console(&self) -> bool {
             true
         }

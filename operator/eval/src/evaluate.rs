@@ -13,7 +13,7 @@ use std::{
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_funcs::{Caps, NoCaps};
 use ashlar_syntax::{Expr, ExprKind, Step, Traversal};
-use ashlar_value::{Type, Value, convert};
+use ashlar_value::{Dialect, Type, Value, convert};
 
 use crate::{Reference, Scope, access, finder};
 
@@ -24,8 +24,10 @@ pub(crate) const MAX_DEPTH: u32 = 400;
 /// it a line of nested loops could take all time and memory.
 const MAX_STEPS: u32 = if cfg!(test) { 200_000 } else { 50_000_000 };
 
-/// Texts shorter than this, in bytes, are bounded by the number of steps.
-const CHARGED: usize = 4096;
+/// What an element of a new collection takes, in bytes.
+const ELEMENT: usize = 64;
+
+const MEMORY: &str = "Module uses too much memory";
 
 /// Evaluates an expression: first all its references, then itself. With errors the value is unknown where it is at
 /// fault, and should not be used for more than checking types.
@@ -73,7 +75,8 @@ pub fn evaluate_constant(expr: &Expr) -> (Value, Diags) {
     (value, diags)
 }
 
-/// Evaluates a template with its own names and no others, as a part of the evaluation that calls for it.
+/// Evaluates a template with its own names and no others, as a part of the evaluation that calls for it: its steps and
+/// its depth count on.
 pub(crate) fn evaluate_plain(
     expr: &Expr,
     names: &BTreeMap<Arc<str>, Value>,
@@ -84,9 +87,11 @@ pub(crate) fn evaluate_plain(
     let root = Root::Plain {
         names,
         caps: caller.caps(),
+        dialect: caller.dialect(),
     };
     let eval = Eval {
         steps: caller.steps.clone(),
+        depth: caller.depth.clone(),
         ..Eval::new(root, functions)
     };
     let value = eval.expr(expr, &Frame::EMPTY, &mut diags);
@@ -143,6 +148,7 @@ pub(crate) enum Root<'a> {
     Plain {
         names: &'a BTreeMap<Arc<str>, Value>,
         caps: &'a dyn Caps,
+        dialect: Dialect,
     },
     /// Nowhere.
     Constant,
@@ -153,9 +159,9 @@ pub(crate) enum Root<'a> {
 pub(crate) enum Functions {
     /// All.
     All,
-    /// All but templates: inside a template of `templatefile`.
+    /// All but templates: inside a template of Terraform's `templatefile`.
     TemplateFile,
-    /// All but templates and files: inside a template of `templatestring`.
+    /// All but templates and files: inside a template of Terraform's `templatestring`.
     TemplateString,
     /// None.
     None,
@@ -165,7 +171,8 @@ pub(crate) enum Functions {
 pub(crate) struct Eval<'a> {
     pub(crate) root: Root<'a>,
     pub(crate) functions: Functions,
-    depth: Cell<u32>,
+    /// How deep it stands in expressions, templates rendered on the way included.
+    depth: Rc<Cell<u32>>,
     /// Nodes visited so far, those of templates rendered on the way included.
     steps: Rc<Cell<u32>>,
 }
@@ -231,7 +238,7 @@ impl<'a> Eval<'a> {
         Self {
             root,
             functions,
-            depth: Cell::new(0),
+            depth: Rc::default(),
             steps: Rc::default(),
         }
     }
@@ -255,17 +262,40 @@ impl<'a> Eval<'a> {
         }
     }
 
-    /// Accounts for a text that was made. `false`, with a diagnostic, if it is one too many.
+    pub(crate) fn dialect(&self) -> Dialect {
+        match &self.root {
+            Root::Module { scope, .. } => scope.dialect(),
+            Root::Plain { dialect, .. } => *dialect,
+            Root::Constant => Dialect::default(),
+        }
+    }
+
+    /// Lets the evaluation end here: like one that takes too long, what takes too much memory must not be tried over.
+    pub(crate) fn exhaust(&self) {
+        self.steps.set(MAX_STEPS);
+    }
+
+    /// Accounts for a text or collection that was made. `false`, with a diagnostic, if it is one too many.
     pub(crate) fn charge(&self, bytes: usize, span: Span, diags: &mut Diags) -> bool {
-        let granted = bytes < CHARGED || self.caps().grant(bytes);
+        let granted = bytes == 0 || self.caps().grant(bytes);
         if !granted {
-            // Like an evaluation that takes too long, it must not be tried over.
-            self.steps.set(MAX_STEPS);
-            let detail =
-                "All texts that this module makes are too long together. Make fewer or shorter ones.";
-            diags.push(Diag::error("Module uses too much memory", detail).at(span));
+            self.exhaust();
+            let detail = "All texts and collections that this module makes are too large together. Make fewer or smaller \
+                          ones.";
+            diags.push(Diag::error(MEMORY, detail).at(span));
         }
         granted
+    }
+
+    /// The value, unless copies or texts made of it could take all memory: parts that it shares count each time.
+    fn bounded(&self, value: Value, span: Span, diags: &mut Diags) -> Value {
+        if value.weight() <= self.caps().largest() {
+            return value;
+        }
+        self.exhaust();
+        let detail = "This value is too large: it holds too many or too long parts, those that repeat counted each time.";
+        diags.push(Diag::error(MEMORY, detail).at(span));
+        Value::dynamic()
     }
 
     /// The value of any expression.
@@ -304,12 +334,7 @@ impl<'a> Eval<'a> {
             }
             ExprKind::Splat { source, each, marker } => self.splat(expr, source, each, *marker, frame, diags),
             ExprKind::Item => frame.item().cloned().unwrap_or_else(Value::dynamic),
-            ExprKind::Call(call) => {
-                let value = self.call(expr, call, frame, diags);
-                let made = value.clone().unmark().0;
-                self.charge(made.as_str().map_or(0, |text| text.len()), expr.span, diags);
-                value
-            }
+            ExprKind::Call(call) => self.call(expr, call, frame, diags),
             ExprKind::Conditional { condition, yes, no } => {
                 self.conditional(expr, condition, yes, no, frame, diags)
             }
@@ -328,7 +353,15 @@ impl<'a> Eval<'a> {
             ExprKind::Broken => Value::dynamic(),
         };
         self.depth.set(depth);
-        value
+        if matches!(
+            expr.kind,
+            ExprKind::Tuple { .. } | ExprKind::Object { .. } | ExprKind::For(_) | ExprKind::Splat { .. }
+        ) {
+            let elements = value.as_items().map(<[Value]>::len);
+            let elements = elements.or_else(|| value.as_entries().map(BTreeMap::len));
+            self.charge(elements.unwrap_or(0).saturating_mul(ELEMENT), expr.span, diags);
+        }
+        self.bounded(value, expr.span, diags)
     }
 
     fn traversal(&self, traversal: &Traversal, frame: &Frame<'_>, diags: &mut Diags) -> Value {

@@ -7,7 +7,7 @@
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_funcs::{Builtin, Fault, FuncError};
 use ashlar_syntax::{Call, Expr, ExprKind};
-use ashlar_value::{Type, Value, convert, ops};
+use ashlar_value::{Dialect, Marks, Type, Value, convert, ops};
 
 use crate::{
     call::{Arg, Parameters, is_dynamic_unknown, placed},
@@ -65,7 +65,10 @@ impl Eval<'_> {
             "can" => Ok(self.can_form(&args, frame)),
             "convert" => self.convert_form(&args, frame, diags),
             "templatefile" => self.templatefile(builtin, &args, frame, diags),
-            "templatestring" => self.templatestring(builtin, &args, frame, diags),
+            "templatestring" => match self.dialect() {
+                Dialect::Terraform => self.templatestring(builtin, &args, frame, diags),
+                Dialect::OpenTofu => self.template_of_any_string(&args, frame, diags),
+            },
             _ => Ok(self.type_form(&args, frame, diags)),
         };
         match result {
@@ -273,13 +276,50 @@ impl Eval<'_> {
         let source = text.as_str().map_or("", |text| &**text);
         let template = render::parse(name, source)
             .map_err(|why| call_error(format!("{name} is no valid template: {why}")))?;
-        let value = render::run(&template, &vars, self, Functions::TemplateFile)?;
+        let functions = match self.dialect() {
+            Dialect::Terraform => Functions::TemplateFile,
+            Dialect::OpenTofu => Functions::All,
+        };
+        let value = render::run(&template, &vars, self, functions)?;
         Ok(value.with_marks(text_marks.union(vars_marks)))
+    }
+
+    /// OpenTofu's `templatestring`: the template is any string, may call any function and give a value of any type.
+    fn template_of_any_string(
+        &self,
+        args: &[Given<'_>],
+        frame: &Frame<'_>,
+        diags: &mut Diags,
+    ) -> Result<Value, Failure> {
+        let [text, vars] = args else {
+            return Err(Failure::Told);
+        };
+        let text = self.given(text, frame, diags);
+        let text = convert(&text, &Type::String).map_err(|error| arg_error(0, error.message))?;
+        let vars = self.given(vars, frame, diags);
+        if diags.has_errors() {
+            return Err(Failure::Told);
+        }
+        for (at, value) in [&text, &vars].into_iter().enumerate() {
+            if value.is_null() {
+                return Err(arg_error(at, "argument must not be null").into());
+            }
+        }
+        let (text, text_marks) = text.unmark();
+        let (vars, vars_marks) = vars.unmark_deep();
+        let marks: Marks = text_marks.union(vars_marks);
+        let Some(text) = text.as_str().filter(|_| vars.is_known()) else {
+            return Ok(Value::dynamic().with_marks(marks));
+        };
+        let template = render::parse("<templatestring argument>", text)
+            .map_err(|why| call_error(format!("it is no valid template: {why}")))?;
+        let value = render::run(&template, &vars, self, Functions::All)?;
+        Ok(value.with_marks(marks))
     }
 
     /// The file's text, by the builtin that reads files, with its checks.
     fn read(&self, path: &Value) -> Result<Value, FuncError> {
-        let Some(file) = ashlar_funcs::find("file") else {
+        let Some(file) = ashlar_funcs::find("file", self.dialect()) else {
             return Err(call_error("files cannot be read here"));
         };
         ashlar_funcs::call(file, std::slice::from_ref(path), self.caps()).map_err(|errors| {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use ashlar_diag::Sources;
 use ashlar_funcs::FuncError;
 use ashlar_syntax::{Expr, is_identifier, parse_template};
-use ashlar_value::Value;
+use ashlar_value::{Dialect, Value};
 
 use crate::{
     evaluate::{Eval, Functions, evaluate_plain},
@@ -67,7 +67,7 @@ pub(crate) fn run(
     if let Some(diag) = diags.iter().find(|diag| diag.is_error()) {
         return Err(call_error(told(diag, &template.sources)));
     }
-    if value.is_null() {
+    if value.is_null() && caller.dialect() == Dialect::Terraform {
         return Err(call_error("the template gives null, which is no result"));
     }
     Ok(value)

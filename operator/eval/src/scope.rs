@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::{Caps, FuncError, NoCaps};
 use ashlar_syntax::Step;
-use ashlar_value::{Type, Value};
+use ashlar_value::{Dialect, Type, Value};
 
 use crate::{Reference, access};
 
@@ -30,6 +30,9 @@ pub trait Scope: Sync {
 
     /// Files, time and randomness for functions.
     fn caps(&self) -> &dyn Caps;
+
+    /// Whose language the expressions are in.
+    fn dialect(&self) -> Dialect;
 
     /// Is this a console, which has `type` and not `plantimestamp`?
     fn is_console(&self) -> bool {
@@ -88,6 +91,7 @@ pub struct ForeignParam {
 pub struct MapScope {
     roots: BTreeMap<Arc<str>, Value>,
     caps: Box<dyn Caps>,
+    dialect: Dialect,
 }
 
 impl MapScope {
@@ -107,7 +111,14 @@ impl MapScope {
                 .map(|(name, value)| (name.into(), value))
                 .collect(),
             caps: Box::new(caps),
+            dialect: Dialect::default(),
         }
+    }
+
+    /// The scope for expressions of this dialect.
+    #[must_use]
+    pub fn in_dialect(self, dialect: Dialect) -> Self {
+        Self { dialect, ..self }
     }
 
     /// No names at all.
@@ -137,6 +148,10 @@ impl Scope for MapScope {
 
     fn caps(&self) -> &dyn Caps {
         &*self.caps
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.dialect
     }
 }
 

@@ -4,7 +4,7 @@ use ashlar_diag::Sources;
 use ashlar_eval::{MapScope, evaluate};
 use ashlar_funcs::{Caps, CapsError, FileKind};
 use ashlar_syntax::parse_expression;
-use ashlar_value::Value;
+use ashlar_value::{Dialect, Value};
 
 /// An outside without files, where it is always the same time and dice always fall the same.
 struct Fixed;
@@ -45,19 +45,23 @@ impl Caps for Fixed {
 
 #[test]
 fn examples_are_true() {
-    let mut wrong = Vec::new();
-    for builtin in ashlar_funcs::all() {
-        for example in builtin.examples {
-            let mut sources = Sources::new();
-            let file = sources.add(builtin.name, *example);
-            let (expr, mut diags) = parse_expression(&sources, file);
-            let scope = MapScope::with_caps::<&str>([], Fixed);
-            let (value, more) = evaluate(&expr, &scope);
-            diags.extend(more);
-            if value.unmark_deep().0 != Value::bool(true) {
-                wrong.push(format!("{example}: {diags:?}"));
+    let (mut wrong, mut tried) = (Vec::new(), 0);
+    for dialect in Dialect::ALL {
+        for builtin in ashlar_funcs::all().filter(|builtin| builtin.is_in(dialect)) {
+            for example in builtin.examples {
+                tried += 1;
+                let mut sources = Sources::new();
+                let file = sources.add(builtin.name, *example);
+                let (expr, mut diags) = parse_expression(&sources, file);
+                let scope = MapScope::with_caps::<&str>([], Fixed).in_dialect(dialect);
+                let (value, more) = evaluate(&expr, &scope);
+                diags.extend(more);
+                if value.unmark_deep().0 != Value::bool(true) {
+                    wrong.push(format!("{dialect}: {example}: {diags:?}"));
+                }
             }
         }
     }
     assert!(wrong.is_empty(), "not true:\n{}", wrong.join("\n"));
+    assert!(tried > 300, "only {tried} examples");
 }

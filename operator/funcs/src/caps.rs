@@ -12,13 +12,15 @@ pub enum CapsError {
     Absent,
     /// It cannot be read; the text says why and names no content.
     Failed(String),
+    /// It lies where nothing may be read; the text says so.
+    Refused(String),
 }
 
 impl fmt::Display for CapsError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             CapsError::Absent => f.write_str("no such file or directory"),
-            CapsError::Failed(why) => f.write_str(why),
+            CapsError::Failed(why) | CapsError::Refused(why) => f.write_str(why),
         }
     }
 }
@@ -60,9 +62,15 @@ pub trait Caps: Send + Sync {
     /// Fresh random bytes for `uuid` and the salt of `bcrypt`; `None` while results must stay unknown (planning).
     fn random(&self) -> Option<[u8; 16]>;
 
-    /// May texts of so many bytes more be made? Where workspaces share a process, none may use up all its memory.
+    /// May texts and collections of so many bytes more be made? Where workspaces share a process, none may use up all its
+    /// memory.
     fn grant(&self, _bytes: usize) -> bool {
         true
+    }
+
+    /// How many bytes one value may take, if nothing in it were shared: what is made of a value can be so large.
+    fn largest(&self) -> u64 {
+        u64::MAX
     }
 }
 

@@ -1,6 +1,6 @@
 //! Conversions to a type, and the forms whose argument is an expression that only the evaluator can look at.
 
-use ashlar_value::{Value, convert};
+use ashlar_value::{Dialect, Value, convert};
 
 use crate::{
     Args, Builtin, Code, FuncError, Purity, Rule, Ty,
@@ -18,6 +18,7 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
     Builtin {
         name: "convert",
+        only: Some(Dialect::Terraform),
         doc: "Converts a value to a type constraint, and completes it with the constraint's defaults.",
         params: &[any("value").dynamic().null(), any("type")],
         examples: &[r#"convert(["1"], list(number))[0] == 1"#],
@@ -43,7 +44,19 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
     Builtin {
         name: "templatefile",
-        doc: "Renders a template file with the given variables.",
+        doc: "Renders a template file with the given variables. The template may call functions, but not those that render \
+              templates.",
+        only: Some(Dialect::Terraform),
+        params: &[text("path").unknown().marked(), any("vars").unknown().marked()],
+        purity: Purity::Files,
+        examples: &[r#"!can(templatefile("no/such/file", {}))"#],
+        ..FORM
+    },
+    Builtin {
+        name: "templatefile",
+        doc: "Renders a template file with the given variables. The template may call functions, and so render further \
+              templates.",
+        only: Some(Dialect::OpenTofu),
         params: &[text("path").unknown().marked(), any("vars").unknown().marked()],
         purity: Purity::Files,
         examples: &[r#"!can(templatefile("no/such/file", {}))"#],
@@ -51,11 +64,23 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
     Builtin {
         name: "templatestring",
-        doc: "Renders a template that another object gives as a string, with the given variables.",
+        doc: "Renders a template that another object gives as a string, with the given variables; no files are read.",
+        only: Some(Dialect::Terraform),
         params: &[text("template"), any("vars")],
         result: Rule::Is(Ty::String),
         not_null: true,
         examples: &[r#"!can(templatestring("literal", {}))"#],
+        ..FORM
+    },
+    Builtin {
+        name: "templatestring",
+        doc: "Renders a string as a template with the given variables; the template may call any function.",
+        only: Some(Dialect::OpenTofu),
+        params: &[text("data").unknown().marked(), any("vars").unknown().marked()],
+        examples: &[
+            r#"templatestring("Hello, $${name}!", { name = "Ann" }) == "Hello, Ann!""#,
+            r#"templatestring("$${n}", { n = [1] }) == [1]"#,
+        ],
         ..FORM
     },
     Builtin {

@@ -5,7 +5,9 @@
 mod charset;
 mod csv;
 
-use ashlar_value::{Refinement, Type, Value, json, ops};
+use std::{io::Read, sync::Arc};
+
+use ashlar_value::{Dialect, Refinement, Type, Value, json, ops};
 use base64::{
     Engine, alphabet,
     engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig},
@@ -15,7 +17,7 @@ use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
     digest::base64,
     gzip,
-    protocol::{PURE, any, text},
+    protocol::{CELL, PURE, any, text},
 };
 
 use self::charset::Charset;
@@ -46,6 +48,18 @@ pub(crate) const TABLE: &[Builtin] = &[
         ..TEXT
     },
     Builtin {
+        name: "base64gunzip",
+        doc: "The UTF-8 text that a base64 string holds compressed with gzip.",
+        only: Some(Dialect::OpenTofu),
+        params: &[text("str").unknown().marked()],
+        examples: &[
+            r#"base64gunzip(base64gzip("test")) == "test""#,
+            r#"!can(base64gunzip(base64encode("test")))"#,
+        ],
+        code: Code::Run(base64_gunzip),
+        ..TEXT
+    },
+    Builtin {
         name: "base64gzip",
         doc: "A string compressed with gzip, in base64.",
         params: &[text("str")],
@@ -69,9 +83,7 @@ pub(crate) const TABLE: &[Builtin] = &[
         result: Rule::By(json_type),
         not_null: false,
         examples: &[r#"jsondecode("{\"hello\": [1, null]}") == { hello = [1, null] }"#],
-        code: Code::Run(|args| {
-            json::decode_implied(args.text(0)?.as_bytes()).map_err(|error| FuncError::call(error.message))
-        }),
+        code: Code::Run(json_decode),
         ..PURE
     },
     Builtin {
@@ -96,6 +108,18 @@ pub(crate) const TABLE: &[Builtin] = &[
         params: &[text("string"), text("encoding")],
         examples: &[r#"textencodebase64("Hi", "UTF-16LE") == "SABpAA==""#],
         code: Code::Run(text_encode),
+        ..TEXT
+    },
+    Builtin {
+        name: "urldecode",
+        doc: "The string that stands in a URL's query as this text.",
+        only: Some(Dialect::OpenTofu),
+        params: &[text("str")],
+        examples: &[
+            r#"urldecode("a+b%2F%C3%BC~") == "a b/ü~""#,
+            r#"!can(urldecode("100%"))"#,
+        ],
+        code: Code::Run(url_decode),
         ..TEXT
     },
     Builtin {
@@ -134,6 +158,32 @@ fn base64_decode(args: &Args<'_>) -> Result<Value, FuncError> {
     Ok(Value::string(decoded).with_marks(given.marks()))
 }
 
+fn base64_gunzip(args: &Args<'_>) -> Result<Value, FuncError> {
+    let given = args.get(0);
+    if !given.is_known() {
+        return Ok(Value::unknown(Type::String).with_marks(given.marks()));
+    }
+    let text = args.text(0)?;
+    let bytes = decode_base64(text)
+        .map_err(|_| FuncError::call(format!("{} is not valid base64", args.quote(0, text))))?;
+    let mut reader = flate2::read::MultiGzDecoder::new(bytes.as_slice());
+    let mut unpacked = Vec::new();
+    let mut chunk = vec![0; 1 << 16];
+    loop {
+        let read = reader
+            .read(&mut chunk)
+            .map_err(|_| FuncError::call("the decoded bytes are not gzip data, or not whole"))?;
+        if read == 0 {
+            break;
+        }
+        args.reserve(read)?;
+        unpacked.extend_from_slice(&chunk[..read]);
+    }
+    let unpacked =
+        String::from_utf8(unpacked).map_err(|_| FuncError::call("the unpacked bytes are not valid UTF-8"))?;
+    Ok(Value::string(unpacked).with_marks(given.marks()))
+}
+
 fn csv_decode(args: &Args<'_>) -> Result<Value, FuncError> {
     let wrong = |error: csv::Wrong| FuncError::call(error.to_string());
     let mut records = csv::Records::new(args.text(0)?);
@@ -146,6 +196,11 @@ fn csv_decode(args: &Args<'_>) -> Result<Value, FuncError> {
             args.quote(0, twice)
         )));
     }
+    // The rows share the names of their attributes.
+    let shared: Vec<Arc<str>> = names
+        .iter()
+        .map(|name| Value::string(name).as_str().cloned().unwrap_or_default())
+        .collect();
     let mut rows = Vec::new();
     for record in records {
         let fields = record.map_err(wrong)?;
@@ -158,10 +213,20 @@ fn csv_decode(args: &Args<'_>) -> Result<Value, FuncError> {
             );
             return Err(FuncError::call(message));
         }
-        rows.push(Value::object(names.iter().zip(fields.iter().map(Value::string))));
+        args.reserve(CELL + fields.iter().map(|field| CELL + field.len()).sum::<usize>())?;
+        let fields = fields.iter().map(Value::string);
+        rows.push(Value::object_of(shared.iter().cloned().zip(fields).collect()));
     }
     let element = Type::object(names.iter().map(|name| (name.as_str(), Type::String)));
     Ok(Value::list(element, rows))
+}
+
+fn json_decode(args: &Args<'_>) -> Result<Value, FuncError> {
+    let text = args.text(0)?;
+    // Each value begins after one of these or at the start.
+    let begins = text.bytes().filter(|byte| b",:[{".contains(byte)).count() + 1;
+    args.reserve(text.len().saturating_add(begins.saturating_mul(CELL)))?;
+    json::decode_implied(text.as_bytes()).map_err(|error| FuncError::call(error.message))
 }
 
 /// What the known beginning of a JSON text says of the type to come.
@@ -233,6 +298,32 @@ fn text_decode(args: &Args<'_>) -> Result<Value, FuncError> {
             0,
             "the value has bytes that mean nothing in the encoding",
         )),
+    }
+}
+
+fn url_decode(args: &Args<'_>) -> Result<Value, FuncError> {
+    let text = args.text(0)?;
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let code = digit().zip(digit()).map(|(high, low)| (high << 4 | low) as u8);
+                code.ok_or_else(|| {
+                    let shown = args.quote(0, text);
+                    FuncError::call(format!(
+                        "{shown} has a % that two hexadecimal digits do not follow"
+                    ))
+                })?
+            }
+            byte => byte,
+        });
+    }
+    match String::from_utf8(bytes) {
+        Ok(text) => Ok(Value::string(text)),
+        Err(_) => Err(FuncError::call("the decoded bytes are not valid UTF-8")),
     }
 }
 

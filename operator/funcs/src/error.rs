@@ -4,7 +4,7 @@ use std::fmt;
 
 use ashlar_value::{convert::ConvertError, ops::OpError};
 
-/// Which of Terraform's four summaries a failed call gets.
+/// What summary a failed call gets: one of Terraform's four, or our own of a run that makes too much.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `Not enough function arguments`; blames the closing parenthesis.
@@ -15,6 +15,8 @@ pub enum Fault {
     Argument,
     /// `Error in function call`; blames the function's name.
     Call,
+    /// `Module uses too much memory`; [`Caps::grant`](crate::Caps::grant) has refused. Must not be tried over.
+    Memory,
 }
 
 impl Fault {
@@ -25,6 +27,7 @@ impl Fault {
             Fault::TooMany => "Too many function arguments",
             Fault::Argument => "Invalid function argument",
             Fault::Call => "Error in function call",
+            Fault::Memory => "Module uses too much memory",
         }
     }
 }
@@ -59,9 +62,22 @@ impl FuncError {
         }
     }
 
+    /// What it makes is too much.
+    pub(crate) fn memory() -> Self {
+        Self {
+            fault: Fault::Memory,
+            arg: None,
+            message: "all texts and collections that this module makes are too large together; make fewer or smaller ones"
+                .to_owned(),
+        }
+    }
+
     /// The same fault, blamed on one argument.
     pub(crate) fn at(self, index: usize) -> Self {
-        Self::argument(index, self.message)
+        match self.fault {
+            Fault::Memory => self,
+            _ => Self::argument(index, self.message),
+        }
     }
 }
 

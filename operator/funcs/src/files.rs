@@ -217,7 +217,7 @@ fn read(args: &Args<'_>, path: &str) -> Result<Vec<u8>, String> {
             "there is no file at {}; only files that come with the configuration can be read, not those that a resource makes",
             args.quote(0, path)
         ),
-        CapsError::Failed(why) => format!("the file at {} cannot be read: {}", args.quote(0, path), args.show(0, why)),
+        CapsError::Failed(why) | CapsError::Refused(why) => format!("the file at {} cannot be read: {}", args.quote(0, path), args.show(0, why)),
     })
 }
 
@@ -260,8 +260,13 @@ fn file_set(args: &Args<'_>) -> Result<Value, FuncError> {
         return Ok(Value::unknown(Type::set(Type::String)).with_marks(marks));
     };
     let folder = path::clean(folder);
-    let matches = glob::matches(args.caps(), &path::join(&folder, pattern))
-        .map_err(|_| FuncError::call(format!("the pattern {} is not valid", args.quote(1, pattern))))?;
+    let matches = glob::matches(args.caps(), &path::join(&folder, pattern)).map_err(|fault| match fault {
+        glob::Fault::BadPattern => {
+            FuncError::call(format!("the pattern {} is not valid", args.quote(1, pattern)))
+        }
+        glob::Fault::Refused(why) => FuncError::call(args.show(0, args.show(1, why))),
+        glob::Fault::Memory => FuncError::memory(),
+    })?;
     let mut files = Vec::new();
     for found in matches {
         if args.caps().file_kind(&found) == Ok(FileKind::Regular) {

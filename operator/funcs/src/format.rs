@@ -9,8 +9,8 @@ use ashlar_value::{Digits, Number, Refinement, Type, Value, convert, json, ops};
 use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{
-    Args, Builtin, Code, FuncError, Rule, Ty,
-    protocol::{PURE, Param, any, is_dynamic, text},
+    Args, Builtin, Code, Fault, FuncError, Rule, Ty,
+    protocol::{CELL, PURE, Param, any, is_dynamic, text},
 };
 
 /// Greatest width and precision, as in Go's `fmt`.
@@ -48,7 +48,7 @@ pub(crate) const TABLE: &[Builtin] = &[
 fn format(args: &Args<'_>) -> Result<Value, FuncError> {
     let (format, values) = (args.text(0)?, args.rest(1));
     if values.iter().all(Value::is_wholly_known) {
-        return Ok(Value::string(render(format, values)?));
+        return Ok(Value::string(render(args, format, values)?));
     }
     let prefix = match format.find('%') {
         Some(at) if at > 0 => Some(ops::safe_prefix(&format[..at]).into()),
@@ -74,7 +74,7 @@ fn format_list(args: &Args<'_>) -> Result<Value, FuncError> {
     if values.is_empty() {
         return Ok(Value::list(
             Type::String,
-            vec![Value::string(render(format, values)?)],
+            vec![Value::string(render(args, format, values)?)],
         ));
     }
     let mut sources = Vec::with_capacity(values.len());
@@ -131,8 +131,11 @@ fn format_list(args: &Args<'_>) -> Result<Value, FuncError> {
             }
         }
         results.push(if known {
-            let text = render(format, &row)
-                .map_err(|error| FuncError::call(format!("in round {round}: {}", error.message)))?;
+            args.reserve(CELL)?;
+            let text = render(args, format, &row).map_err(|error| match error.fault {
+                Fault::Memory => error,
+                _ => FuncError::call(format!("in round {round}: {}", error.message)),
+            })?;
             Value::string(text)
         } else {
             ops::refine_not_null(Value::unknown(Type::String))
@@ -154,7 +157,8 @@ struct Verb {
     letter: char,
 }
 
-fn render(format: &str, values: &[Value]) -> Result<String, FuncError> {
+fn render(args: &Args<'_>, format: &str, values: &[Value]) -> Result<String, FuncError> {
+    args.reserve(format.len())?;
     let mut out = String::with_capacity(format.len());
     let mut rest = format;
     let (mut next, mut highest) = (1, 0);
@@ -181,11 +185,13 @@ fn render(format: &str, values: &[Value]) -> Result<String, FuncError> {
             );
             return Err(FuncError::call(message));
         };
+        let before = out.len();
         verb.write(&mut out, value).map_err(|why| {
             FuncError::call(format!(
                 "the verb at byte {position} of the format cannot be used: {why}"
             ))
         })?;
+        args.reserve(out.len() - before)?;
     }
     out.push_str(rest);
     if highest < values.len() {

@@ -30,40 +30,112 @@ mod yaml;
 
 use std::{collections::HashMap, sync::LazyLock};
 
+use ashlar_value::Dialect;
+
 pub use caps::{Caps, CapsError, FileKind, NoCaps};
 pub use error::{Fault, FuncError};
 pub use protocol::{Args, Builtin, Code, Param, Purity, Rule, Ty, call};
 
-/// Every family's table, in the order of the manual.
-const FAMILIES: &[&[Builtin]] = &[
-    numeric::TABLE,
-    text::TABLE,
-    format::TABLE,
-    regex::TABLE,
-    collection::TABLE,
-    sequence::TABLE,
-    mapping::TABLE,
-    sets::TABLE,
-    encoding::TABLE,
-    yaml::TABLE,
-    files::TABLE,
-    time::TABLE,
-    digest::TABLE,
-    net::TABLE,
-    convert::TABLE,
-    marks::TABLE,
+/// Every family, in the order of the manual.
+const FAMILIES: &[Family] = &[
+    Family {
+        title: "Numbers",
+        table: numeric::TABLE,
+    },
+    Family {
+        title: "Strings",
+        table: text::TABLE,
+    },
+    Family {
+        title: "Formatting",
+        table: format::TABLE,
+    },
+    Family {
+        title: "Patterns",
+        table: regex::TABLE,
+    },
+    Family {
+        title: "Looking into collections",
+        table: collection::TABLE,
+    },
+    Family {
+        title: "Sequences",
+        table: sequence::TABLE,
+    },
+    Family {
+        title: "Maps and objects",
+        table: mapping::TABLE,
+    },
+    Family {
+        title: "Sets",
+        table: sets::TABLE,
+    },
+    Family {
+        title: "Encodings",
+        table: encoding::TABLE,
+    },
+    Family {
+        title: "YAML",
+        table: yaml::TABLE,
+    },
+    Family {
+        title: "Files and paths",
+        table: files::TABLE,
+    },
+    Family {
+        title: "Dates and times",
+        table: time::TABLE,
+    },
+    Family {
+        title: "Digests, keys and identifiers",
+        table: digest::TABLE,
+    },
+    Family {
+        title: "IP networks",
+        table: net::TABLE,
+    },
+    Family {
+        title: "Conversions, templates and faults",
+        table: convert::TABLE,
+    },
+    Family {
+        title: "Sensitive and ephemeral values",
+        table: marks::TABLE,
+    },
 ];
 
-/// All functions, family by family.
+/// A family: its title and its table.
+#[derive(Clone, Copy)]
+pub struct Family {
+    /// What its functions are about, for the manual.
+    pub title: &'static str,
+    /// Its functions.
+    pub table: &'static [Builtin],
+}
+
+/// All families, in the order of the manual.
+pub fn families() -> &'static [Family] {
+    FAMILIES
+}
+
+/// All functions, family by family. One that differs between the dialects stands here once for each.
 pub fn all() -> impl Iterator<Item = &'static Builtin> {
-    FAMILIES.iter().copied().flatten()
+    FAMILIES.iter().flat_map(|family| family.table)
 }
 
 /// The function of this name; `core::NAME` names the same function as `NAME`.
-pub fn find(name: &str) -> Option<&'static Builtin> {
-    static BY_NAME: LazyLock<HashMap<&'static str, &'static Builtin>> =
-        LazyLock::new(|| all().map(|builtin| (builtin.name, builtin)).collect());
-    BY_NAME.get(name.strip_prefix("core::").unwrap_or(name)).copied()
+pub fn find(name: &str, dialect: Dialect) -> Option<&'static Builtin> {
+    static BY_NAME: LazyLock<HashMap<(Dialect, &'static str), &'static Builtin>> = LazyLock::new(|| {
+        let of = |dialect| {
+            all()
+                .filter(move |builtin| builtin.is_in(dialect))
+                .map(move |builtin| ((dialect, builtin.name), builtin))
+        };
+        Dialect::ALL.into_iter().flat_map(of).collect()
+    });
+    BY_NAME
+        .get(&(dialect, name.strip_prefix("core::").unwrap_or(name)))
+        .copied()
 }
 
 #[cfg(test)]
@@ -81,29 +153,56 @@ mod tests {
         serde_json::from_str(TERRAFORMS).unwrap()
     }
 
+    const TERRAFORM: Dialect = Dialect::Terraform;
+
     #[test]
     fn names_are_unique_and_sorted_within_a_family() {
         let mut seen = HashSet::new();
-        for family in FAMILIES {
+        for Family { title, table } in families() {
             assert!(
-                family.is_sorted_by_key(|builtin| builtin.name),
-                "the family of {}",
-                family[0].name
+                table.is_sorted_by_key(|builtin| (builtin.name, builtin.only)),
+                "the family of {title}"
             );
-            for builtin in *family {
-                assert!(seen.insert(builtin.name), "{} stands twice", builtin.name);
-                assert_eq!(
-                    find(&format!("core::{}", builtin.name)).map(|found| found.name),
-                    Some(builtin.name)
-                );
+            for builtin in *table {
+                for dialect in Dialect::ALL.into_iter().filter(|dialect| builtin.is_in(*dialect)) {
+                    assert!(
+                        seen.insert((dialect, builtin.name)),
+                        "{} stands twice",
+                        builtin.name
+                    );
+                    for name in [builtin.name, &format!("core::{}", builtin.name)] {
+                        let found = find(name, dialect);
+                        assert!(found.is_some_and(|found| std::ptr::eq(found, builtin)), "{name}");
+                    }
+                }
             }
         }
-        assert!(find("nope").is_none());
+        for dialect in Dialect::ALL {
+            assert!(find("nope", dialect).is_none());
+        }
+    }
+
+    #[test]
+    fn functions_of_one_dialect_are_none_of_the_other() {
+        for (name, only) in [
+            ("base64gunzip", Dialect::OpenTofu),
+            ("cidrcontains", Dialect::OpenTofu),
+            ("convert", Dialect::Terraform),
+            ("urldecode", Dialect::OpenTofu),
+        ] {
+            assert!(
+                find(name, only).is_some() && find(name, only.other()).is_none(),
+                "{name}"
+            );
+        }
     }
 
     #[test]
     fn names_are_terraforms() {
-        let ours: Vec<&str> = all().map(|builtin| builtin.name).collect();
+        let ours: Vec<&str> = all()
+            .filter(|builtin| builtin.is_in(TERRAFORM))
+            .map(|builtin| builtin.name)
+            .collect();
         for name in terraforms().keys() {
             assert!(ours.contains(&name.as_str()), "{name} is missing");
         }
@@ -128,7 +227,7 @@ mod tests {
                 );
                 assert_eq!(told["nullable"] == true, param.null, "{} of {name}", param.name);
             };
-            let builtin = find(&name).unwrap();
+            let builtin = find(&name, TERRAFORM).unwrap();
             let params = told["params"].as_array().unwrap();
             assert_eq!(params.len(), builtin.params.len(), "{name}");
             params
@@ -143,6 +242,11 @@ mod tests {
             if let (Some(told), Some(param)) = (told.get("variadic"), &builtin.variadic) {
                 check(told, param);
             }
+            assert_eq!(
+                type_from_json(&told["returns"]).unwrap(),
+                builtin.result_type(),
+                "the result of {name}"
+            );
         }
     }
 

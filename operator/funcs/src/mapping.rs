@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_value::{Data, Marks, Type, Value, convert};
+use ashlar_value::{Data, Dialect, Marks, Type, Value, convert};
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
@@ -49,11 +49,22 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
     Builtin {
         name: "transpose",
+        only: Some(Dialect::Terraform),
         doc: "Swaps keys and values of a map of lists of strings.",
         params: &[param("values", TEXT_LISTS)],
         result: Rule::Is(TEXT_LISTS),
         examples: &[r#"transpose({ a = ["1", "2"], b = ["2"] })["2"] == tolist(["a", "b"])"#],
         code: Code::Run(transpose),
+        ..PURE
+    },
+    Builtin {
+        name: "transpose",
+        doc: "Swaps keys and values of a map of lists of strings. A null in it is told as a fault of the argument.",
+        only: Some(Dialect::OpenTofu),
+        params: &[param("values", TEXT_LISTS)],
+        result: Rule::Is(TEXT_LISTS),
+        examples: &[r#"transpose({ a = ["1", "2"], b = ["2"] })["2"] == tolist(["a", "b"])"#],
+        code: Code::Run(|args| transpose(args).map_err(|error| error.at(0))),
         ..PURE
     },
     Builtin {
@@ -262,7 +273,8 @@ fn transpose(args: &Args<'_>) -> Result<Value, FuncError> {
             let text = item
                 .as_str()
                 .ok_or_else(|| FuncError::call("a string in a list of the map is null"))?;
-            swapped.entry(text.clone()).or_default().push(Value::string(key));
+            let key = Value::from(Data::String(key.clone()));
+            swapped.entry(text.clone()).or_default().push(key);
         }
     }
     let lists = swapped

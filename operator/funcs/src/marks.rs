@@ -1,6 +1,6 @@
 //! Functions that put marks on values, take them off or ask for them.
 
-use ashlar_value::{Mark, Marks, Type, Value, ops::OpError};
+use ashlar_value::{Dialect, Mark, Marks, Type, Value, ops::OpError};
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
@@ -17,7 +17,8 @@ pub(crate) const TABLE: &[Builtin] = &[
     },
     Builtin {
         name: "issensitive",
-        doc: "Tells whether a value as a whole is sensitive.",
+        doc: "Tells whether a value as a whole is sensitive. A sensitive value is so also while it is unknown.",
+        only: Some(Dialect::Terraform),
         result: Rule::Is(Ty::Bool),
         examples: &["issensitive(sensitive(1))", "!issensitive([sensitive(1)])"],
         code: Code::Run(|args| {
@@ -26,6 +27,23 @@ pub(crate) const TABLE: &[Builtin] = &[
                 Value::bool(true)
             } else if value.is_known() {
                 Value::bool(false)
+            } else {
+                Value::unknown(Type::Bool)
+            })
+        }),
+        ..MARKING
+    },
+    Builtin {
+        name: "issensitive",
+        doc: "Tells whether a value as a whole is sensitive. Of an unknown value that is not known.",
+        only: Some(Dialect::OpenTofu),
+        result: Rule::Is(Ty::Bool),
+        not_null: true,
+        examples: &["issensitive(sensitive(1))", "!issensitive([sensitive(1)])"],
+        code: Code::Run(|args| {
+            let value = args.get(0);
+            Ok(if value.is_known() {
+                Value::bool(value.marks().contains(Mark::Sensitive))
             } else {
                 Value::unknown(Type::Bool)
             })

@@ -5,7 +5,7 @@
 
 use std::net::Ipv6Addr;
 
-use ashlar_value::{Number, Type, Value};
+use ashlar_value::{Dialect, Number, Type, Value};
 use dashu_base::UnsignedAbs;
 use dashu_int::{IBig, UBig};
 
@@ -18,6 +18,23 @@ use crate::{
 const MOST_NEW_BITS: i64 = 32;
 
 pub(crate) const TABLE: &[Builtin] = &[
+    Builtin {
+        name: "cidrcontains",
+        doc: "Tells whether a network contains an address, or the whole of another network; both must be of one IP version.",
+        only: Some(Dialect::OpenTofu),
+        params: &[text("containing_prefix"), text("contained_ip_or_prefix")],
+        result: Rule::Is(Ty::Bool),
+        not_null: false,
+        examples: &[
+            r#"cidrcontains("192.168.2.0/20", "192.168.2.1")"#,
+            r#"cidrcontains("192.168.2.0/20", "192.168.2.0/22")"#,
+            r#"!cidrcontains("192.168.2.0/20", "192.126.2.0/18")"#,
+            r#"cidrcontains("fe80::/48", "fe80:0:0:ffff::/64")"#,
+            r#"!can(cidrcontains("10.0.0.0/8", "fe80::1"))"#,
+        ],
+        code: Code::Run(cidr_contains),
+        ..PURE
+    },
     Builtin {
         name: "cidrhost",
         doc: "The address of a host by its number in a network; a negative number counts from the end.",
@@ -76,10 +93,7 @@ struct Network {
 impl Network {
     fn parse(text: &str) -> Option<Self> {
         let (address, prefix) = text.split_once('/')?;
-        let (address, bits) = match parse_v4(address) {
-            Some(address) => (address.into(), 32),
-            None => (u128::from(address.parse::<Ipv6Addr>().ok()?), 128),
-        };
+        let (address, bits) = parse_address(address)?;
         let prefix = digits(prefix).filter(|prefix| *prefix <= bits)?;
         Some(
             Self {
@@ -105,7 +119,16 @@ impl Network {
 
     /// An IPv4 address, also one mapped into IPv6?
     fn is_v4(self) -> bool {
-        self.bits == 32 || self.address >> 32 == 0xffff
+        is_v4((self.address, self.bits))
+    }
+
+    /// Is the address one of the network's? One mapped into IPv6 counts as IPv4, on either side.
+    fn contains(self, address: (u128, u32)) -> bool {
+        if !self.is_v4() {
+            return !is_v4(address) && address.0 & !self.hosts() == self.address;
+        }
+        let fixed = (!self.hosts() & low_bits(32)) as u32;
+        is_v4(address) && address.0 as u32 & fixed == self.address as u32 & fixed
     }
 
     /// As Go prints networks: mapped ones as IPv4.
@@ -117,6 +140,11 @@ impl Network {
         };
         format!("{}/{prefix}", show_address(self.address, self.bits))
     }
+}
+
+/// Is an address of so many bits an IPv4 one, also if it is mapped into IPv6?
+fn is_v4((address, bits): (u128, u32)) -> bool {
+    bits == 32 || address >> 32 == 0xffff
 }
 
 fn low_bits(count: u32) -> u128 {
@@ -169,6 +197,14 @@ fn show_address(address: u128, bits: u32) -> String {
     format!("{}::{}", join(&groups[..start]), join(&groups[start + length..]))
 }
 
+/// An address of either version, with the number of its bits.
+fn parse_address(text: &str) -> Option<(u128, u32)> {
+    match parse_v4(text) {
+        Some(address) => Some((address.into(), 32)),
+        None => Some((text.parse::<Ipv6Addr>().ok()?.into(), 128)),
+    }
+}
+
 fn network(args: &Args<'_>) -> Result<Network, FuncError> {
     let text = args.text(0)?;
     Network::parse(text).ok_or_else(|| {
@@ -194,6 +230,30 @@ fn insert(network: Network, number: IBig, shift: u32) -> Result<u128, FuncError>
         .ok()
         .filter(|address| *address <= low_bits(network.bits))
         .ok_or_else(|| FuncError::call("the number does not fit into the address"))
+}
+
+fn cidr_contains(args: &Args<'_>) -> Result<Value, FuncError> {
+    let network = network(args)?;
+    let text = args.text(1)?;
+    let (first, last) = match (parse_address(text), Network::parse(text)) {
+        (Some(address), _) => (address, address),
+        (None, Some(inner)) => (
+            (inner.address, inner.bits),
+            (inner.address | inner.hosts(), inner.bits),
+        ),
+        (None, None) => {
+            return Err(FuncError::call(format!(
+                "{} is neither an address nor a network in CIDR notation",
+                args.quote(1, text)
+            )));
+        }
+    };
+    if is_v4(first) != network.is_v4() {
+        return Err(FuncError::call(
+            "an IPv4 address cannot be compared with an IPv6 network, nor the other way round",
+        ));
+    }
+    Ok(Value::bool(network.contains(first) && network.contains(last)))
 }
 
 fn cidr_host(args: &Args<'_>) -> Result<Value, FuncError> {

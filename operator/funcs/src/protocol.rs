@@ -3,12 +3,18 @@
 //! [`call`] does what go-cty's `Function.Call` and HCL's call expression do around an implementation: arity, conversion to the
 //! parameter's type, null, not-yet-known types, marks, unknown arguments, the refinement of the result. An entry
 //! opts out by a flag of its [`Param`], never by checks of its own. Code in tables must not look at marks it was not given.
+//!
+//! What a result takes of the run's memory is charged here, once it is made. Code whose result can be far larger than its
+//! arguments asks for the memory first, by [`Args::reserve`].
 
-use std::fmt::Display;
+use std::{cell::Cell, fmt::Display};
 
-use ashlar_value::{Data, Mark, Marks, Number, Type, Value, convert, ops};
+use ashlar_value::{Data, Dialect, Mark, Marks, Number, Type, Value, convert, ops};
 
-use crate::{Caps, Fault, FuncError};
+use crate::{Caps, Fault, FuncError, NoCaps};
+
+/// What an element of a collection takes besides its own content, in bytes, for [`Args::reserve`].
+pub(crate) const CELL: usize = 64;
 
 /// A builtin function.
 pub struct Builtin {
@@ -16,6 +22,8 @@ pub struct Builtin {
     pub name: &'static str,
     /// One sentence for the manual.
     pub doc: &'static str,
+    /// The one dialect that has the function, or has it like this; `None` means both.
+    pub only: Option<Dialect>,
     /// The positional parameters.
     pub params: &'static [Param],
     /// The parameter that any further arguments are for.
@@ -36,6 +44,7 @@ pub struct Builtin {
 pub(crate) const PURE: Builtin = Builtin {
     name: "",
     doc: "",
+    only: None,
     params: &[],
     variadic: None,
     result: Rule::Is(Ty::Any),
@@ -185,6 +194,8 @@ pub struct Args<'a> {
     values: &'a [Value],
     marks: &'a [Marks],
     caps: &'a dyn Caps,
+    /// Bytes granted already.
+    reserved: Cell<usize>,
 }
 
 impl<'a> Args<'a> {
@@ -248,6 +259,22 @@ impl<'a> Args<'a> {
         self.rest(from)
             .iter()
             .fold(Marks::NONE, |marks, value| marks.union(value.marks()))
+    }
+
+    /// Asks for memory before it is taken: so many bytes more.
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), FuncError> {
+        self.reserved.set(self.reserved.get().saturating_add(bytes));
+        if bytes == 0 || self.caps.grant(bytes) {
+            Ok(())
+        } else {
+            Err(FuncError::memory())
+        }
+    }
+
+    /// Asks for what a result takes beyond what was asked for before.
+    fn charge(&self, result: &Value) -> Result<(), FuncError> {
+        let size = usize::try_from(result.own_size()).unwrap_or(usize::MAX);
+        self.reserve(size.saturating_sub(self.reserved.get()))
     }
 
     /// The outside.
@@ -316,6 +343,37 @@ fn check_arity(builtin: &Builtin, given: usize) -> Result<(), FuncError> {
 }
 
 impl Builtin {
+    /// Does the dialect have it?
+    pub fn is_in(&self, dialect: Dialect) -> bool {
+        self.only.is_none_or(|only| only == dialect)
+    }
+
+    /// The type of the result as far as it is known without arguments. As Terraform tells it, a function that needs the type
+    /// of an argument for anything gives no certain type.
+    pub fn result_type(&self) -> Type {
+        let params: Vec<&Param> = self.params.iter().chain(&self.variadic).collect();
+        let waits = params.iter().any(|param| param.ty == Ty::Any && !param.dynamic);
+        if waits && matches!(self.code, Code::Run(_)) {
+            return Type::Dynamic;
+        }
+        match self.result {
+            Rule::Is(ty) => ty.to_type(),
+            Rule::By(rule) => {
+                let values: Vec<Value> = params
+                    .iter()
+                    .map(|param| Value::unknown(param.ty.to_type()))
+                    .collect();
+                let args = Args {
+                    values: &values,
+                    marks: &vec![Marks::NONE; values.len()],
+                    caps: &NoCaps,
+                    reserved: Cell::new(0),
+                };
+                rule(&args).unwrap_or(Type::Dynamic)
+            }
+        }
+    }
+
     /// The parameter that the argument of this index is for, if there is one.
     pub fn param(&self, index: usize) -> Option<&Param> {
         self.params.get(index).or(self.variadic.as_ref())
@@ -385,6 +443,7 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
         values: &values,
         marks: &marks,
         caps,
+        reserved: Cell::new(0),
     };
     let result = if unknown {
         Value::unknown(match builtin.result {
@@ -393,7 +452,11 @@ fn call_converted(builtin: &Builtin, mut values: Vec<Value>, caps: &dyn Caps) ->
         })
     } else {
         match builtin.code {
-            Code::Run(run) => run(&args)?,
+            Code::Run(run) => {
+                let result = run(&args)?;
+                args.charge(&result)?;
+                result
+            }
             Code::Form => {
                 return Err(FuncError::call(format!(
                     "{} cannot be used as a plain function",

@@ -11,7 +11,7 @@ use ashlar_value::{Type, Value};
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule,
-    protocol::{PURE, text},
+    protocol::{CELL, PURE, text},
 };
 
 pub(crate) const TABLE: &[Builtin] = &[
@@ -49,7 +49,7 @@ const SIZE_LIMIT: usize = 32 << 20;
 const CACHED: usize = 16;
 
 /// A compiled pattern.
-struct Pattern {
+pub(crate) struct Pattern {
     regex: ::regex::Regex,
     /// The names of the capture groups, in order.
     groups: Vec<Option<String>>,
@@ -59,7 +59,8 @@ thread_local! {
     static CACHE: RefCell<Vec<(String, Rc<Pattern>)>> = const { RefCell::new(Vec::new()) };
 }
 
-fn compile(source: &str) -> Result<Rc<Pattern>, String> {
+/// Compiles a pattern; the error is a clause for people.
+pub(crate) fn compile(source: &str) -> Result<Rc<Pattern>, String> {
     CACHE.with_borrow_mut(|cache| {
         if let Some(at) = cache.iter().position(|(known, _)| known == source) {
             let entry = cache.remove(at);
@@ -120,53 +121,79 @@ fn compile_argument(args: &Args<'_>, source: &str) -> Result<Rc<Pattern>, FuncEr
 }
 
 impl Pattern {
-    fn result(&self, found: &::regex::Captures<'_>) -> Value {
-        let group = |index: usize| match found.get(index) {
-            Some(group) => Value::string(group.as_str()),
-            None => Value::null(Type::String),
+    fn result(&self, found: &::regex::Captures<'_>, args: &Args<'_>) -> Result<Value, FuncError> {
+        let group = |index: usize| -> Result<Value, FuncError> {
+            let text = found.get(index).map(|group| group.as_str());
+            args.reserve(CELL + text.map_or(0, str::len))?;
+            Ok(text.map_or_else(|| Value::null(Type::String), Value::string))
         };
-        let names = self.groups.iter().enumerate();
-        match self.groups.first() {
-            None => group(0),
-            Some(None) => Value::tuple(names.map(|(index, _)| group(index + 1)).collect()),
-            Some(Some(_)) => {
-                Value::object(names.filter_map(|(index, name)| Some((name.as_ref()?, group(index + 1)))))
+        let mut items = Vec::with_capacity(self.groups.len());
+        let mut attributes = Vec::new();
+        for (index, name) in self.groups.iter().enumerate() {
+            match name {
+                None => items.push(group(index + 1)?),
+                Some(name) => {
+                    args.reserve(name.len())?;
+                    attributes.push((name, group(index + 1)?));
+                }
             }
         }
+        Ok(match self.groups.first() {
+            None => group(0)?,
+            Some(None) => Value::tuple(items),
+            Some(Some(_)) => Value::object(attributes),
+        })
     }
 }
 
 fn regex(args: &Args<'_>) -> Result<Value, FuncError> {
     let pattern = compile_argument(args, args.text(0)?)?;
     match pattern.regex.captures(args.text(1)?) {
-        Some(found) => Ok(pattern.result(&found)),
+        Some(found) => pattern.result(&found, args),
         None => Err(FuncError::call("the pattern matches no part of the string")),
     }
 }
 
 fn regexall(args: &Args<'_>) -> Result<Value, FuncError> {
     let pattern = compile_argument(args, args.text(0)?)?;
-    let items: Vec<Value> = pattern
-        .regex
-        .captures_iter(args.text(1)?)
-        .map(|found| pattern.result(&found))
-        .collect();
+    let mut items = Vec::new();
+    for found in pattern.regex.captures_iter(args.text(1)?) {
+        args.reserve(CELL)?;
+        items.push(pattern.result(&found, args)?);
+    }
     let element = result_type(args)?.unwrap_or(Type::Dynamic);
     Ok(Value::list(element, items))
 }
 
-/// The text with every match replaced; `new` may name groups as `$1`, `$name` or `${name}`, and `$$` is a dollar sign.
-pub(crate) fn replace_all(pattern: &str, text: &str, new: &str) -> Result<String, String> {
-    let pattern = compile(pattern)?;
-    Ok(pattern
-        .regex
-        .replace_all(text, |found: &::regex::Captures<'_>| pattern.expand(new, found))
-        .into_owned())
-}
-
 impl Pattern {
-    fn expand(&self, template: &str, found: &::regex::Captures<'_>) -> String {
+    /// The text with every match replaced; `new` may name groups as `$1`, `$name` or `${name}`, and `$$` is a dollar
+    /// sign. `reserve` is asked for room for each replacement.
+    pub(crate) fn replace_all(
+        &self,
+        text: &str,
+        new: &str,
+        reserve: &dyn Fn(usize) -> Result<(), FuncError>,
+    ) -> Result<String, FuncError> {
         let mut out = String::new();
+        let mut end = 0;
+        for found in self.regex.captures_iter(text) {
+            let Some(whole) = found.get(0) else { continue };
+            out.push_str(&text[end..whole.start()]);
+            self.expand(new, &found, &mut out, reserve)?;
+            end = whole.end();
+        }
+        out.push_str(&text[end..]);
+        Ok(out)
+    }
+
+    fn expand(
+        &self,
+        template: &str,
+        found: &::regex::Captures<'_>,
+        out: &mut String,
+        reserve: &dyn Fn(usize) -> Result<(), FuncError>,
+    ) -> Result<(), FuncError> {
+        reserve(template.len())?;
         let mut rest = template;
         while let Some(at) = rest.find('$') {
             out.push_str(&rest[..at]);
@@ -175,14 +202,16 @@ impl Pattern {
                 out.push('$');
                 rest = after;
             } else if let Some((name, after)) = group_name(rest) {
-                out.push_str(self.group(name, found).unwrap_or_default());
+                let group = self.group(name, found).unwrap_or_default();
+                reserve(group.len())?;
+                out.push_str(group);
                 rest = after;
             } else {
                 out.push('$');
             }
         }
         out.push_str(rest);
-        out
+        Ok(())
     }
 
     /// What a group has matched: of groups with one name, the first that has. A name of digits only, without leading
@@ -224,6 +253,10 @@ mod tests {
             compile(pattern).map(|pattern| pattern.regex.find(text).map(|found| found.as_str().to_owned()));
         let got = got.as_ref().map(Option::as_deref).map_err(|_| ());
         assert_eq!(got, want, "{pattern:?} on {text:?}");
+    }
+
+    fn replaced(pattern: &str, text: &str, new: &str) -> Result<String, FuncError> {
+        compile(pattern).unwrap().replace_all(text, new, &|_| Ok(()))
     }
 
     #[test]
@@ -285,7 +318,7 @@ mod tests {
     fn expands_templates_as_go_does() {
         let check = |new: &str, want: &str| {
             assert_eq!(
-                replace_all("(?P<x>a)(b)?", "ac", new).as_deref(),
+                replaced("(?P<x>a)(b)?", "ac", new).as_deref(),
                 Ok(want),
                 "{new:?}"
             );
@@ -295,13 +328,10 @@ mod tests {
         check("[${x}y]", "[ay]c");
         check("[$1y]", "[]c");
         check("[$2$3$01]", "[]c");
-        assert_eq!(
-            replace_all("(?P<x>a)|(?P<x>b)", "b", "[$x]").as_deref(),
-            Ok("[b]")
-        );
+        assert_eq!(replaced("(?P<x>a)|(?P<x>b)", "b", "[$x]").as_deref(), Ok("[b]"));
         check("$$1", "$1c");
         check("$", "$c");
         check("${x", "${xc");
-        assert_eq!(replace_all("a*", "baac", "-").as_deref(), Ok("-b-c-"));
+        assert_eq!(replaced("a*", "baac", "-").as_deref(), Ok("-b-c-"));
     }
 }

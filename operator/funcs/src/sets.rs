@@ -4,11 +4,8 @@ use ashlar_value::{Data, Refinement, Type, Value, convert, ops, unify};
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
-    protocol::{PURE, Param, any, param},
+    protocol::{CELL, PURE, Param, any, param},
 };
-
-/// Most values that a product may hold: far over any use, low enough that no input exhausts memory.
-const LARGEST_PRODUCT: usize = 1 << 24;
 
 /// A product of unknown size gets bounds only if no factor is longer than this, as in cty.
 const LONGEST_BOUNDED_FACTOR: u64 = 1024;
@@ -213,9 +210,12 @@ fn product(args: &Args<'_>) -> Result<Value, FuncError> {
         total = total.saturating_mul(items.len());
         factors.push(items);
     }
-    if total.saturating_mul(factors.len()) > LARGEST_PRODUCT {
-        return Err(FuncError::call("the product would have too many elements"));
-    }
+    // No computer holds a list of so many bytes.
+    let bytes = total
+        .checked_mul(CELL * (factors.len() + 1))
+        .filter(|bytes| isize::try_from(*bytes).is_ok())
+        .ok_or_else(|| FuncError::call("the product would have too many elements"))?;
+    args.reserve(bytes)?;
     let mut rows: Vec<Vec<Value>> = if total == 0 { Vec::new() } else { vec![Vec::new()] };
     if total > 0 {
         for factor in &factors {

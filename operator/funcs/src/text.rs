@@ -7,12 +7,9 @@ use unicode_segmentation::UnicodeSegmentation;
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
-    protocol::{PURE, Param, number, param, text},
+    protocol::{CELL, PURE, Param, number, param, text},
     regex,
 };
-
-/// Longest text that `indent` may make, in bytes: far over any use, low enough that no input exhausts memory.
-const INDENT_LIMIT: usize = 1 << 28;
 
 const STRINGS: Ty = Ty::List(&Ty::String);
 
@@ -235,11 +232,14 @@ fn indent(args: &Args<'_>) -> Result<Value, FuncError> {
     let spaces = usize::try_from(args.int(0)?)
         .map_err(|_| FuncError::call("the number of spaces must not be negative"))?;
     let lines = text.bytes().filter(|byte| *byte == b'\n').count();
-    if lines == 0 && spaces <= u32::MAX as usize {
-        return Ok(Value::string(text));
-    }
-    if spaces.saturating_mul(lines.max(1)) > INDENT_LIMIT {
-        return Err(FuncError::call("the result would be too long"));
+    // No computer holds a text of so many bytes.
+    let added = spaces
+        .checked_mul(lines)
+        .filter(|added| isize::try_from(*added).is_ok() && u32::try_from(spaces).is_ok())
+        .ok_or_else(|| FuncError::call("the result would be too long"))?;
+    args.reserve(text.len().saturating_add(added))?;
+    if lines == 0 {
+        return Ok(args.get(1).clone());
     }
     let newline = format!("\n{}", " ".repeat(spaces));
     Ok(Value::string(text.replace('\n', &newline)))
@@ -264,6 +264,14 @@ fn join(args: &Args<'_>) -> Result<Value, FuncError> {
             parts.push(&**text);
         }
     }
+    let separators = separator.len().saturating_mul(parts.len());
+    args.reserve(
+        parts
+            .iter()
+            .map(|part| part.len())
+            .sum::<usize>()
+            .saturating_add(separators),
+    )?;
     Ok(Value::string(parts.join(separator)))
 }
 
@@ -271,9 +279,18 @@ fn replace(args: &Args<'_>) -> Result<Value, FuncError> {
     let (text, find, new) = (args.text(0)?, args.text(1)?, args.text(2)?);
     let pattern = find.strip_prefix('/').and_then(|rest| rest.strip_suffix('/'));
     Ok(Value::string(match pattern {
-        Some(pattern) => regex::replace_all(pattern, text, new)
-            .map_err(|why| FuncError::call(format!("the pattern cannot be used: {}", args.show(1, why))))?,
-        None => text.replace(find, new),
+        Some(pattern) => {
+            let pattern = regex::compile(pattern).map_err(|why| {
+                FuncError::call(format!("the pattern cannot be used: {}", args.show(1, why)))
+            })?;
+            args.reserve(text.len())?;
+            pattern.replace_all(text, new, &|bytes| args.reserve(bytes))?
+        }
+        None => {
+            let added = text.matches(find).count().saturating_mul(new.len());
+            args.reserve(text.len().saturating_add(added))?;
+            text.replace(find, new)
+        }
     }))
 }
 
@@ -316,6 +333,12 @@ fn sorted_unknown(list: &Value) -> Value {
 
 fn split(args: &Args<'_>) -> Result<Value, FuncError> {
     let (separator, text) = (args.text(0)?, args.text(1)?);
+    let parts = if separator.is_empty() {
+        text.chars().count()
+    } else {
+        text.matches(separator).count() + 1
+    };
+    args.reserve(text.len().saturating_add(parts.saturating_mul(CELL)))?;
     let parts = if separator.is_empty() {
         text.chars()
             .map(|c| Value::string(c.encode_utf8(&mut [0; 4])))

@@ -8,7 +8,7 @@ use ashlar_value::{Type, Value};
 
 use crate::{
     Args, Builtin, Code, FuncError, Rule, Ty,
-    protocol::{PURE, any, text},
+    protocol::{CELL, PURE, any, text},
 };
 
 pub(crate) const TABLE: &[Builtin] = &[
@@ -22,7 +22,7 @@ pub(crate) const TABLE: &[Builtin] = &[
             r#"yamldecode("hello: [1, ~, yes]") == { hello = [1, null, true] }"#,
             r#"yamldecode("a: &x {k: v}\nb: {<<: *x, z: 1}").b == { k = "v", z = 1 }"#,
         ],
-        code: Code::Run(|args| decode::decode(args.text(0)?).map_err(FuncError::call)),
+        code: Code::Run(decode),
         ..PURE
     },
     Builtin {
@@ -36,6 +36,14 @@ pub(crate) const TABLE: &[Builtin] = &[
         ..PURE
     },
 ];
+
+fn decode(args: &Args<'_>) -> Result<Value, FuncError> {
+    let text = args.text(0)?;
+    // Each value ends at one of these or at the end; aliases share what they stand for.
+    let ends = text.bytes().filter(|byte| b"\n,:[{?-".contains(byte)).count() + 1;
+    args.reserve(text.len().saturating_add(ends.saturating_mul(CELL)))?;
+    decode::decode(text).map_err(FuncError::call)
+}
 
 fn encode(args: &Args<'_>) -> Result<Value, FuncError> {
     let value = args.get(0);

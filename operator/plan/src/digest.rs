@@ -135,6 +135,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
             "refresh": plan.options.refresh,
             "replace": plan.options.replace.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "workspace": plan.options.workspace,
+            "dialect": plan.options.dialect.name(),
         },
         "changes": changes(&plan.changes),
         "steps": steps,
@@ -191,7 +192,8 @@ mod tests {
 
     #[test]
     fn whatever_changes_what_apply_does_changes_the_digest() {
-        let edits: [fn(&mut Plan); 5] = [
+        let edits: [fn(&mut Plan); 6] = [
+            |plan| plan.options.dialect = ashlar_value::Dialect::OpenTofu,
             |plan| plan.changes[0].private = Arc::from(*b"p"),
             |plan| plan.changes[0].dependencies = [plan.changes[1].address.resource.config()].into(),
             |plan| plan.changes[0].create_before_destroy = true,

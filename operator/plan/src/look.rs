@@ -28,7 +28,7 @@ pub fn look<'a>(
     workspace: &'a str,
     caps: &'a dyn Caps,
 ) -> (Values<'a>, Diags) {
-    let values = Values::new(module, variables, workspace, false, caps);
+    let values = Values::new(module, variables, workspace, false, caps).for_console();
     let sight = Sight {
         module,
         state,

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_addr::{ConfigResource, DeposedKey, Provider, ProviderConfig, ResourceInstance};
 use ashlar_state::State;
-use ashlar_value::{Path, Value};
+use ashlar_value::{Dialect, Path, Value};
 
 use crate::steps::Step;
 
@@ -36,6 +36,8 @@ pub struct Options {
     pub parallelism: usize,
     /// The value of `terraform.workspace`.
     pub workspace: String,
+    /// Whose language the module is in.
+    pub dialect: Dialect,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
             replace: Vec::new(),
             parallelism: 10,
             workspace: "default".to_owned(),
+            dialect: Dialect::default(),
         }
     }
 }

@@ -13,7 +13,7 @@ use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Scope, Subject, undeclared};
 use ashlar_funcs::Caps;
-use ashlar_value::{Marks, Value};
+use ashlar_value::{Dialect, Marks, Value};
 
 /// All values of one module.
 pub struct Values<'a> {
@@ -23,6 +23,7 @@ pub struct Values<'a> {
     resources: HashMap<Resource, OnceLock<Value>>,
     workspace: &'a str,
     applying: bool,
+    console: bool,
     caps: &'a dyn Caps,
 }
 
@@ -61,7 +62,17 @@ impl<'a> Values<'a> {
             resources,
             workspace,
             applying,
+            console: false,
             caps,
+        }
+    }
+
+    /// The values of a console, which has functions of its own.
+    #[must_use]
+    pub(crate) fn for_console(self) -> Self {
+        Self {
+            console: true,
+            ..self
         }
     }
 
@@ -148,6 +159,14 @@ impl Scope for InstanceScope<'_> {
 
     fn caps(&self) -> &dyn Caps {
         self.values.caps
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.values.module.dialect
+    }
+
+    fn is_console(&self) -> bool {
+        self.values.console
     }
 }
 

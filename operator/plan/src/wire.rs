@@ -6,7 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_value::{Marks, Path, PathStep, Value, json, msgpack};
+use ashlar_value::{Dialect, Marks, Path, PathStep, Value, json, msgpack};
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
 };
 
 /// Raised with each change of the form.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 #[derive(Serialize, Deserialize)]
 struct PlanWire {
@@ -25,6 +25,7 @@ struct PlanWire {
     replace: Vec<String>,
     parallelism: usize,
     workspace: String,
+    dialect: u8,
     config: Vec<(String, String)>,
     variables: Vec<(String, ValueWire)>,
     #[serde(with = "serde_bytes")]
@@ -165,6 +166,7 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
         replace: plan.options.replace.iter().map(ToString::to_string).collect(),
         parallelism: plan.options.parallelism,
         workspace: plan.options.workspace.clone(),
+        dialect: code(&Dialect::ALL, &plan.options.dialect),
         config: plan
             .config
             .iter()
@@ -270,6 +272,7 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
                 .collect::<Result<_, _>>()?,
             parallelism: wire.parallelism,
             workspace: wire.workspace,
+            dialect: decode_code(&Dialect::ALL, wire.dialect)?,
         },
         config: wire
             .config

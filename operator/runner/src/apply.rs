@@ -15,7 +15,7 @@ use crate::{
     plan::{home, load_module},
     providers::{find_pinned, plugins},
     redact::redactor,
-    settings::{Settings, TERRAFORM_VERSION},
+    settings::Settings,
 };
 
 /// What is to be applied.
@@ -78,7 +78,7 @@ async fn attempt(
     outcome: &mut ApplyOutcome,
 ) -> Result<(), Diags> {
     let plan = wire::decode(request.plan)?;
-    let (module, diags) = load_module(&plan.config, &mut outcome.sources);
+    let (module, diags) = load_module(&plan.config, plan.options.dialect, &mut outcome.sources);
     if diags.has_errors() {
         return Err(diags);
     }
@@ -101,6 +101,7 @@ async fn attempt(
         &request.env,
         redact,
         outside.clone(),
+        module.dialect.version(),
     );
     let fetched = fetch_schemas(&module, &plan.prior_state, &plugins).await;
     let result = match fetched {
@@ -118,7 +119,7 @@ async fn attempt(
                 store: request.store,
                 stop: request.stop,
                 patience: request.patience,
-                terraform_version: TERRAFORM_VERSION,
+                terraform_version: module.dialect.version(),
             })
             .await;
             outcome.state = Some(applied.state);

@@ -5,6 +5,7 @@
 
 use std::{
     io::Read,
+    os::unix::fs::OpenOptionsExt,
     path::{Component, Path, PathBuf},
     sync::{
         Arc,
@@ -17,8 +18,11 @@ use ashlar_funcs::{Caps, CapsError, FileKind};
 /// Largest file a function reads in a confined run, in bytes.
 const LARGEST: u64 = 16 << 20;
 
-/// How many bytes of text a confined run may make.
-const TEXTS: usize = 512 << 20;
+/// How many bytes of texts and collections a confined run may make, one after the other.
+const MOST: usize = 512 << 20;
+
+/// How many bytes one value of a confined run may take if nothing in it were shared.
+const LARGEST_VALUE: u64 = 64 << 20;
 
 /// What functions reach in one run.
 #[derive(Clone, Debug)]
@@ -33,7 +37,7 @@ pub struct Files {
     pub plan_timestamp: String,
     /// Is this an apply, so that `timestamp()` and `uuid()` have results?
     pub applying: bool,
-    /// How many bytes of text a confined run has made.
+    /// How many bytes of texts and collections a confined run has made.
     pub made: Arc<AtomicUsize>,
 }
 
@@ -44,7 +48,7 @@ impl Files {
             return Ok(self.folder.join(given));
         }
         let outside = || {
-            CapsError::Failed(format!(
+            CapsError::Refused(format!(
                 "{path:?} leads out of the workspace's source, and in a cluster nothing outside of it can be read. Give a path \
                  relative to the module's folder, without \"..\" and links that lead out"
             ))
@@ -62,6 +66,19 @@ impl Files {
         match full.canonicalize() {
             Ok(real) if real.starts_with(&root) => Ok(real),
             Ok(_) => Err(outside()),
+            // Of what lies outside not even that it is missing is told.
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                let there = full
+                    .ancestors()
+                    .skip(1)
+                    .find_map(|folder| folder.canonicalize().ok());
+                let inside = there.is_some_and(|folder| folder.starts_with(&root));
+                if inside && std::fs::symlink_metadata(&full).is_err() {
+                    Err(CapsError::Absent)
+                } else {
+                    Err(outside())
+                }
+            }
             Err(error) => Err(failed(error)),
         }
     }
@@ -92,11 +109,24 @@ impl Caps for Files {
                 .made
                 .fetch_add(bytes, Ordering::Relaxed)
                 .saturating_add(bytes)
-                <= TEXTS
+                <= MOST
+    }
+
+    fn largest(&self) -> u64 {
+        if self.confined { LARGEST_VALUE } else { u64::MAX }
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, CapsError> {
-        let file = std::fs::File::open(self.resolve(path)?).map_err(failed)?;
+        let mut options = std::fs::OpenOptions::new();
+        options.read(true);
+        if self.confined {
+            // Opening a pipe must not wait for somebody to write.
+            options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
+        }
+        let file = options.open(self.resolve(path)?).map_err(failed)?;
+        if self.confined && !file.metadata().map_err(failed)?.is_file() {
+            return Err(CapsError::Failed("it is no regular file".to_owned()));
+        }
         let limit = if self.confined { LARGEST } else { u64::MAX };
         let mut bytes = Vec::new();
         file.take(limit.saturating_add(1))
@@ -164,49 +194,4 @@ impl Caps for Files {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_confined_run_makes_texts_up_to_a_limit() {
-        let folder = tempfile::tempdir().unwrap();
-        let (caps, mut local) = (confined(folder.path()), confined(folder.path()));
-        local.confined = false;
-        assert!(caps.grant(TEXTS / 2) && caps.grant(TEXTS / 2) && !caps.grant(1));
-        assert!(local.grant(TEXTS) && local.grant(TEXTS));
-    }
-
-    fn confined(folder: &Path) -> Files {
-        Files {
-            folder: folder.to_owned(),
-            confined: true,
-            home: None,
-            plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
-            applying: false,
-            made: Arc::default(),
-        }
-    }
-
-    #[test]
-    fn nothing_leads_out_of_a_confined_bundle() {
-        let outside = tempfile::tempdir().unwrap();
-        std::fs::write(outside.path().join("secret"), "s").unwrap();
-        let bundle = tempfile::tempdir().unwrap();
-        std::fs::write(bundle.path().join("ok"), "fine").unwrap();
-        std::os::unix::fs::symlink(outside.path().join("secret"), bundle.path().join("link")).unwrap();
-        let files = confined(bundle.path());
-        assert_eq!(files.read_file("./ok").unwrap(), b"fine");
-        let absolute = outside.path().join("secret").display().to_string();
-        for path in ["../secret", "link", "x/../../secret", absolute.as_str()] {
-            assert!(files.read_file(path).is_err(), "{path}");
-            assert!(files.file_kind(path).is_err(), "{path}");
-        }
-        let names: Vec<String> = files
-            .list_dir(".")
-            .unwrap()
-            .into_iter()
-            .map(|(name, _)| name)
-            .collect();
-        assert_eq!(names, ["ok"]);
-    }
-}
+mod tests;

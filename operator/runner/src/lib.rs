@@ -18,4 +18,4 @@ pub use files::Files;
 pub use look::{LookRequest, Looked, look};
 pub use outside::SystemOutside;
 pub use plan::{PlanOutcome, PlanRequest, load_module, plan};
-pub use settings::{Settings, TERRAFORM_VERSION};
+pub use settings::Settings;

@@ -7,7 +7,7 @@ use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Schemas, Values, fetch_schemas};
 use ashlar_port::Outside;
 use ashlar_state::State;
-use ashlar_value::Value;
+use ashlar_value::{Dialect, Value};
 
 use crate::{
     files::Files,
@@ -32,6 +32,8 @@ pub struct LookRequest {
     pub folder: PathBuf,
     /// The value of `terraform.workspace`.
     pub workspace: String,
+    /// Whose language the module is in.
+    pub dialect: Dialect,
 }
 
 /// A configuration over its state.
@@ -64,7 +66,7 @@ pub async fn look(
     request: LookRequest,
     sources: &mut Sources,
 ) -> (Option<Looked>, Diags) {
-    let (module, mut diags) = load_module(&request.files, sources);
+    let (module, mut diags) = load_module(&request.files, request.dialect, sources);
     if diags.has_errors() {
         return (None, diags);
     }
@@ -87,7 +89,15 @@ pub async fn look(
         return (None, diags);
     };
     let redact = redactor(variables.values(), &request.state, &request.env);
-    let plugins = plugins(settings, chosen, &request.folder, &request.env, redact, outside);
+    let plugins = plugins(
+        settings,
+        chosen,
+        &request.folder,
+        &request.env,
+        redact,
+        outside,
+        module.dialect.version(),
+    );
     let schemas = fetch_schemas(&module, &request.state, &plugins).await;
     plugins.close().await;
     let looked = diags.take(schemas).map(|schemas| Looked {

@@ -8,13 +8,14 @@ use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Outside, Progress};
 use ashlar_provider::Redactor;
 use ashlar_state::State;
+use ashlar_value::Dialect;
 
 use crate::{
     files::Files,
     outside::SystemOutside,
     providers::{choose, plugins},
     redact::redactor,
-    settings::{Settings, TERRAFORM_VERSION},
+    settings::Settings,
 };
 
 /// What is to be planned.
@@ -52,8 +53,12 @@ pub struct PlanOutcome {
 }
 
 /// Reads the root module from its files.
-pub fn load_module(files: &[(Arc<str>, Arc<str>)], sources: &mut Sources) -> (Module, Diags) {
-    ashlar_config::load(files.iter().cloned(), sources)
+pub fn load_module(
+    files: &[(Arc<str>, Arc<str>)],
+    dialect: Dialect,
+    sources: &mut Sources,
+) -> (Module, Diags) {
+    ashlar_config::load(files.iter().cloned(), dialect, sources)
 }
 
 /// Plans.
@@ -73,7 +78,7 @@ pub async fn plan(settings: &Settings, mut request: PlanRequest, progress: &dyn 
     )
     .await;
     let plan = plan.and_then(|plan| {
-        let bytes = wire::encode(&plan, TERRAFORM_VERSION);
+        let bytes = wire::encode(&plan, plan.options.dialect.version());
         diags.take(bytes).map(|bytes| (plan, bytes))
     });
     PlanOutcome {
@@ -94,7 +99,7 @@ async fn attempt(
     diags: &mut Diags,
     redacted: &mut Redactor,
 ) -> Option<Plan> {
-    let (module, faults) = load_module(&request.files, sources);
+    let (module, faults) = load_module(&request.files, request.options.dialect, sources);
     diags.extend(faults);
     if diags.has_errors() {
         return None;
@@ -125,6 +130,7 @@ async fn attempt(
         &request.env,
         redact,
         outside.clone(),
+        module.dialect.version(),
     );
     let fetched = fetch_schemas(&module, &request.state, &plugins).await;
     let planned = match diags.take(fetched) {

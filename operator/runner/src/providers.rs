@@ -18,7 +18,7 @@ use ashlar_provider::{
 };
 use ashlar_state::State;
 
-use crate::settings::{Settings, TERRAFORM_VERSION};
+use crate::settings::Settings;
 
 /// Binaries chosen for a run.
 pub(crate) struct Chosen {
@@ -133,7 +133,7 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
-/// The plugins of a run.
+/// The plugins of a run; they are told that a Terraform of this version runs them.
 pub(crate) fn plugins(
     settings: &Settings,
     chosen: Chosen,
@@ -141,6 +141,7 @@ pub(crate) fn plugins(
     env: &[(OsString, OsString)],
     redact: Redactor,
     outside: Arc<dyn Outside>,
+    version: &str,
 ) -> Plugins {
     let environment = if settings.inherit_environment {
         Environment::Inherited(env.to_vec())
@@ -160,7 +161,7 @@ pub(crate) fn plugins(
             handshake: Duration::from_secs(60),
         },
         timeouts: Timeouts::default(),
-        terraform_version: TERRAFORM_VERSION.to_owned(),
+        terraform_version: version.to_owned(),
     };
     Plugins::new(chosen.binaries, options, settings.schemas.clone(), outside)
 }

@@ -10,9 +10,6 @@ use std::{
 use ashlar_provider::{Fence, Launcher, SchemaCache};
 use sha2::{Digest, Sha256};
 
-/// The Terraform version that the engine presents as: to `required_version`, in state, to providers.
-pub const TERRAFORM_VERSION: &str = "1.15.5";
-
 /// Settings of a process that runs workspaces.
 #[derive(Clone)]
 pub struct Settings {

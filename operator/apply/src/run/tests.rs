@@ -2,7 +2,7 @@ use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
 use ashlar_plan::{Options, Step};
 use ashlar_port::{Provider, Record, Unwatched};
-use ashlar_value::schema::ProviderSchema;
+use ashlar_value::{Dialect, schema::ProviderSchema};
 use async_trait::async_trait;
 
 use super::*;
@@ -78,7 +78,7 @@ fn plan(steps: Vec<Step>) -> Plan {
 /// Applies steps to a configuration without resources; the summaries of what was told.
 fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
     let mut sources = Sources::new();
-    let (module, faults) = ashlar_config::load([("main.tf", text)], &mut sources);
+    let (module, faults) = ashlar_config::load([("main.tf", text)], Dialect::Terraform, &mut sources);
     assert!(faults.is_empty(), "{faults}");
     let plan = plan(steps);
     let inputs = Inputs {

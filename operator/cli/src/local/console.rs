@@ -51,6 +51,7 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
         state: recovered.state,
         folder: dir,
         workspace: "default".to_owned(),
+        dialect: args.language.dialect,
     };
     let (looked, diags) = look(&settings, request, &mut sources).await;
     printer.diags(&diags, &sources);

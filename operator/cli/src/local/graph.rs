@@ -27,7 +27,11 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
         );
     }
     let mut sources = Sources::new();
-    let (module, diags) = load_module(&inputs::module_files(&args.place.dir)?, &mut sources);
+    let (module, diags) = load_module(
+        &inputs::module_files(&args.place.dir)?,
+        args.language.dialect,
+        &mut sources,
+    );
     printer.diags(&diags, &sources);
     if diags.has_errors() {
         return Ok(ExitCode::FAILURE);

@@ -98,6 +98,7 @@ impl<'a> Session<'a> {
                 replace: choices.replace.clone(),
                 parallelism: choices.parallelism,
                 workspace: "default".to_owned(),
+                dialect: choices.language.dialect,
             },
             state: recovered.state.clone(),
             folder: self.dir.clone(),

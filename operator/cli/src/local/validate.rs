@@ -11,7 +11,11 @@ use crate::{args::ValidateArgs, printer::Printer};
 /// Runs the command.
 pub(crate) fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     let mut sources = Sources::new();
-    let (_, diags) = load_module(&inputs::module_files(&args.dir)?, &mut sources);
+    let (_, diags) = load_module(
+        &inputs::module_files(&args.dir)?,
+        args.language.dialect,
+        &mut sources,
+    );
     printer.diags(&diags, &sources);
     if diags.has_errors() {
         return Ok(ExitCode::FAILURE);

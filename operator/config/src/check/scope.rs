@@ -6,7 +6,7 @@ use ashlar_addr::Resource;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Scope, Subject, undeclared};
 use ashlar_funcs::Caps;
-use ashlar_value::{Marks, Type, Value};
+use ashlar_value::{Dialect, Marks, Type, Value};
 
 use super::Check;
 use crate::{DependsOn, check_reference, reference::schema_of};
@@ -164,6 +164,10 @@ impl Scope for StaticScope<'_> {
 
     fn caps(&self) -> &dyn Caps {
         self.check.caps
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.check.module.dialect
     }
 
     fn tolerates_unknown_functions(&self) -> bool {

@@ -3,6 +3,7 @@
 use super::*;
 use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
+use ashlar_value::Dialect;
 use ashlar_value::schema::{Attribute, AttributeType, Block, NestedBlock, Nesting, Schema};
 
 fn attribute(ty: Type, flags: &str) -> Attribute {
@@ -56,7 +57,7 @@ fn provider() -> Arc<ProviderSchema> {
 #[track_caller]
 fn check(text: &str, want: &[&str]) {
     let mut sources = Sources::new();
-    let (module, diags) = crate::load([("main.tf", text)], &mut sources);
+    let (module, diags) = crate::load([("main.tf", text)], Dialect::Terraform, &mut sources);
     assert!(!diags.has_errors(), "{diags}");
     let schema = provider();
     let diags = check_schemas(&module, &|_| Some(schema.clone()), &NoCaps);
@@ -219,7 +220,7 @@ fn ephemeral_values_go_only_into_write_only_arguments() {
 fn own_arguments_may_not_refer_to_the_resource() {
     let mut sources = Sources::new();
     let text = "resource \"kiln_pot\" \"a\" {\n  glaze = kiln_pot.a.id\n}\n";
-    let (module, _) = crate::load([("main.tf", text)], &mut sources);
+    let (module, _) = crate::load([("main.tf", text)], Dialect::Terraform, &mut sources);
     let schema = provider();
     let diags = crate::self_references(&module, &|_| Some(schema.clone()));
     assert_eq!(

@@ -37,7 +37,7 @@ fn text(value: &str) -> Input {
 
 fn resolve(inputs: &[(&str, Input)]) -> (BTreeMap<Arc<str>, Value>, Vec<String>) {
     let mut sources = Sources::new();
-    let (module, diags) = crate::load([("main.tf", DECLARED)], &mut sources);
+    let (module, diags) = crate::load([("main.tf", DECLARED)], Dialect::Terraform, &mut sources);
     assert!(diags.is_empty(), "{diags}");
     let inputs = inputs
         .iter()
@@ -98,7 +98,7 @@ fn an_undeclared_name_counts_by_its_origin() {
 #[test]
 fn validations_that_look_further_are_left_for_later() {
     let mut sources = Sources::new();
-    let (module, _) = crate::load([("main.tf", DECLARED)], &mut sources);
+    let (module, _) = crate::load([("main.tf", DECLARED)], Dialect::Terraform, &mut sources);
     let later: Vec<&str> = later_validations(&module)
         .map(|(variable, _)| &*variable.name)
         .collect();

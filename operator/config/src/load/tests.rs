@@ -7,7 +7,7 @@ use crate::IgnoreChanges;
 
 fn read(text: &str) -> (Module, Vec<String>) {
     let mut sources = Sources::new();
-    let (module, diags) = load([("main.tf", text)], &mut sources);
+    let (module, diags) = load([("main.tf", text)], Dialect::Terraform, &mut sources);
     let show = |diag: &Diag| {
         let word = if diag.is_error() { "" } else { "(warning) " };
         let place = diag.subject.and_then(|span| sources.place(span));
@@ -149,14 +149,18 @@ fn files_are_read_in_order_of_their_names() {
         ("m/x.tf", "?"),
         (".x.tf", "?"),
     ];
-    let (_, diags) = load(files, &mut sources);
+    let (_, diags) = load(files, Dialect::Terraform, &mut sources);
     let blamed: Vec<_> = diags
         .iter()
         .filter_map(|diag| sources.place(diag.subject?))
         .map(|place| place.file)
         .collect();
     assert_eq!(blamed, ["b.tf".into()]);
-    let (_, diags) = load([("x_override.tf", ""), ("override.tf.json", "{}")], &mut sources);
+    let (_, diags) = load(
+        [("x_override.tf", ""), ("override.tf.json", "{}")],
+        Dialect::Terraform,
+        &mut sources,
+    );
     assert_eq!(
         diags.iter().map(|diag| &*diag.summary).collect::<Vec<_>>(),
         ["Not supported yet"; 2]

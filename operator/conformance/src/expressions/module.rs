@@ -17,7 +17,7 @@ use ashlar_eval::{
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
 use ashlar_value::{
-    Type, Value,
+    Dialect, Type, Value,
     schema::{self, AttributeType},
 };
 use serde_json::Value as Json;
@@ -33,11 +33,12 @@ pub(crate) struct Base {
     pub(crate) files: Files,
     /// That of the one resource type there is, `terraform_data`.
     pub(crate) schema: schema::Block,
+    pub(crate) dialect: Dialect,
 }
 
 impl Base {
     /// Reads `context.json`.
-    pub(crate) fn read(cases: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn read(cases: &Path, dialect: Dialect) -> anyhow::Result<Self> {
         let root = cases
             .canonicalize()
             .with_context(|| format!("finding {}", cases.display()))?;
@@ -48,6 +49,7 @@ impl Base {
             locals: BTreeMap::new(),
             resources: BTreeMap::new(),
             schema: terraform_data(),
+            dialect,
             files: Files { root, live: false },
         };
         for (name, recorded) in &context {
@@ -286,5 +288,9 @@ impl Scope for Module<'_> {
 
     fn caps(&self) -> &dyn Caps {
         &self.files
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.base.dialect
     }
 }

@@ -14,6 +14,7 @@ use ashlar_plan::{Mode, Options, Plan, Schemas, show};
 use ashlar_port::{StopFlag, Unwatched};
 use ashlar_runner::{ApplyRequest, Patience, PlanRequest, Settings, apply, load_module, plan};
 use ashlar_store::file::FileStore;
+use ashlar_value::Dialect;
 use serde_json::{Value as Json, json};
 
 use super::{facts, world};
@@ -63,7 +64,7 @@ impl Bench {
         let marks = self.marks();
         let files = self.module_files()?;
         let mut sources = Sources::new();
-        let (_, faults) = load_module(&files, &mut sources);
+        let (_, faults) = load_module(&files, Dialect::Terraform, &mut sources);
         if faults.has_errors() {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
             return self.finish(out);
@@ -94,6 +95,7 @@ impl Bench {
                     .and_then(|n| usize::try_from(n).ok())
                     .unwrap_or(10),
                 workspace: "default".to_owned(),
+                dialect: Dialect::Terraform,
             },
             state: recovered.state,
             folder: self.work.clone(),

@@ -1,6 +1,7 @@
 //! Expressions against a small scope; the wide net is the recorded oracle, these pin one rule each.
 
-use ashlar_value::{Marks, Refinement, Type, Value, ops};
+use ashlar_funcs::{Caps, CapsError, FileKind};
+use ashlar_value::{Dialect, Marks, Refinement, Type, Value, ops};
 
 use crate::{
     MapScope, evaluate, evaluate_as, evaluate_constant,
@@ -289,6 +290,93 @@ fn forms_take_expressions() {
     check("convert([], number)", Err("Invalid function argument @ ["));
     check("try([1, 2]...)", Ok(number(1)));
     check("type(1)", Err("Call to unknown function @ type"));
+}
+
+#[test]
+fn a_function_of_the_other_dialect_is_unknown_and_told() {
+    for (text, dialect, said) in [
+        ("urldecode(\"a\")", Dialect::Terraform, "spec.dialect: OpenTofu"),
+        (
+            "convert(\"1\", \"x\")",
+            Dialect::OpenTofu,
+            "spec.dialect: Terraform",
+        ),
+        (
+            "core::convert(\"1\", \"x\")",
+            Dialect::OpenTofu,
+            "--dialect terraform",
+        ),
+    ] {
+        let (_, diags) = evaluate(&expr(text), &scope().in_dialect(dialect));
+        let diag = diags.iter().next().unwrap();
+        assert_eq!(diag.summary, "Call to unknown function", "{text}");
+        assert!(diag.detail.contains(said), "{diag}");
+        let (_, diags) = evaluate(&expr(text), &scope().in_dialect(dialect.other()));
+        let unknown = diags
+            .iter()
+            .any(|diag| diag.summary == "Call to unknown function");
+        assert!(!unknown, "{text}: {diags}");
+    }
+}
+
+#[test]
+fn a_function_that_only_consoles_have_is_of_no_dialect() {
+    let (_, diags) = evaluate(&expr("type(1)"), &scope());
+    assert!(!diags.to_string().contains("dialect"), "{diags}");
+}
+
+/// Every file is a template that renders itself.
+struct Mirror;
+
+impl Caps for Mirror {
+    fn read_file(&self, _path: &str) -> Result<Vec<u8>, CapsError> {
+        Ok(b"${templatefile(\"self\", {})}".to_vec())
+    }
+
+    fn file_kind(&self, _path: &str) -> Result<FileKind, CapsError> {
+        Ok(FileKind::Regular)
+    }
+
+    fn list_dir(&self, _path: &str) -> Result<Vec<(String, FileKind)>, CapsError> {
+        Ok(Vec::new())
+    }
+
+    fn cwd(&self) -> Result<String, CapsError> {
+        Ok("/".to_owned())
+    }
+
+    fn home(&self) -> Result<String, CapsError> {
+        Ok("/".to_owned())
+    }
+
+    fn timestamp(&self) -> Option<String> {
+        None
+    }
+
+    fn plan_timestamp(&self) -> Option<String> {
+        None
+    }
+
+    fn random(&self) -> Option<[u8; 16]> {
+        None
+    }
+}
+
+#[test]
+fn templates_that_render_themselves_end() {
+    for (text, said) in [
+        ("templatefile(\"self\", {})", "nested"),
+        (
+            "templatestring(\"$${templatestring(t, { t = t })}\", { t = \"$${templatestring(t, { t = t })}\" })",
+            "nested",
+        ),
+    ] {
+        let scope = MapScope::with_caps::<&str>([], Mirror).in_dialect(Dialect::OpenTofu);
+        let (_, diags) = evaluate(&expr(text), &scope);
+        let diag = diags.iter().next().unwrap();
+        assert_eq!(diag.summary, "Error in function call", "{text}");
+        assert!(diag.detail.contains(said), "{diag}");
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! `*` and `?` never match a slash, `**` as a whole part matches any number of folders, names beginning with a dot match
 //! like others. A pattern is refused only where a name is held against its fault. Folders that cannot be listed count as empty.
 
-use crate::{Caps, FileKind};
+use crate::{Caps, CapsError, FileKind, protocol::CELL};
 
 use super::path;
 
@@ -13,12 +13,21 @@ const DEEPEST: usize = 100;
 /// Steps taken at most to hold a part of a pattern against a name.
 const STEPS: usize = 100_000;
 
-/// The pattern is not valid.
+/// Why there is no answer.
 #[derive(Debug, PartialEq)]
-pub(super) struct BadPattern;
+pub(super) enum Fault {
+    /// The pattern is not valid.
+    BadPattern,
+    /// It leads where nothing may be read; the text says so.
+    Refused(String),
+    /// Too many names would have to be held against it.
+    Memory,
+}
+
+use Fault::BadPattern;
 
 /// All paths that match a clean pattern, each once, in the order found.
-pub(super) fn matches(caps: &dyn Caps, pattern: &str) -> Result<Vec<String>, BadPattern> {
+pub(super) fn matches(caps: &dyn Caps, pattern: &str) -> Result<Vec<String>, Fault> {
     let parts: Vec<&str> = pattern.split('/').filter(|part| !part.is_empty()).collect();
     let start = if pattern.starts_with('/') { "/" } else { "" };
     let mut search = Search {
@@ -35,7 +44,7 @@ struct Search<'a> {
 }
 
 impl Search<'_> {
-    fn descend(&mut self, folder: &str, parts: &[&str], depth: usize) -> Result<(), BadPattern> {
+    fn descend(&mut self, folder: &str, parts: &[&str], depth: usize) -> Result<(), Fault> {
         let plain = parts
             .iter()
             .take_while(|part| !part.contains(['*', '?', '[', '{', '\\']))
@@ -53,7 +62,14 @@ impl Search<'_> {
             return Ok(());
         }
         let listed = if folder.is_empty() { "." } else { &folder };
-        let mut entries = self.caps.list_dir(listed).unwrap_or_default();
+        let mut entries = match self.caps.list_dir(listed) {
+            Err(CapsError::Refused(why)) => return Err(Fault::Refused(why)),
+            listed => listed.unwrap_or_default(),
+        };
+        // With several `**` a folder is listed again for each way to it.
+        if !self.caps.grant(CELL * (entries.len() + 1)) {
+            return Err(Fault::Memory);
+        }
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let (mut part, mut rest) = (*part, rest);
         if part == "**" {
@@ -90,7 +106,7 @@ impl Search<'_> {
 
 /// Does one part of a pattern match a name? What follows the place where they part is not looked at, so a fault there is
 /// none. `budget` bounds the steps, for stars within alternatives can be tried in very many ways.
-fn component(pattern: &str, name: &str, budget: &mut usize) -> Result<bool, BadPattern> {
+fn component(pattern: &str, name: &str, budget: &mut usize) -> Result<bool, Fault> {
     *budget = budget.checked_sub(1).ok_or(BadPattern)?;
     if name.is_empty() && pattern != "*" {
         return Ok(pattern.is_empty());
@@ -160,7 +176,7 @@ fn split(text: &str) -> Vec<&str> {
     parts
 }
 
-fn in_class(text: &str, c: char) -> Result<bool, BadPattern> {
+fn in_class(text: &str, c: char) -> Result<bool, Fault> {
     if text.is_empty() {
         return Err(BadPattern);
     }
