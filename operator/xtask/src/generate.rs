@@ -11,6 +11,7 @@ use anyhow::{Context, Result, bail};
 use ashlar_xtask::{layout, process};
 
 use crate::cargo::{Profile, build_ashlar};
+use crate::manual;
 
 /// Write the generated files.
 #[derive(clap::Args)]
@@ -95,6 +96,14 @@ fn differences() -> Result<BTreeMap<PathBuf, Option<String>>> {
                 differences.insert(Path::new(source.folder).join(file), Some(content));
             }
         }
+    }
+    let manual = manual::text();
+    if fs::read_to_string(layout::root().join(manual::FILE))
+        .ok()
+        .as_deref()
+        != Some(&manual)
+    {
+        differences.insert(manual::FILE.into(), Some(manual));
     }
     Ok(differences)
 }

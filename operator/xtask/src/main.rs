@@ -9,6 +9,8 @@ mod check;
 mod control_plane;
 mod e2e;
 mod generate;
+mod manual;
+mod oracle;
 mod quickstart;
 mod step;
 mod test;
@@ -34,6 +36,7 @@ enum Task {
     Cluster(control_plane::Args),
     E2e(e2e::Args),
     Gen(generate::Args),
+    Oracle(oracle::Args),
     Quickstart(quickstart::Args),
     Test(test::Args),
     Tidy(tidy::Args),
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Task::Cluster(args) => control_plane::run(&args),
         Task::E2e(args) => e2e::run(&args),
         Task::Gen(args) => generate::run(&args),
+        Task::Oracle(args) => oracle::run(&args),
         Task::Quickstart(args) => quickstart::run(&args),
         Task::Test(args) => test::run(&args),
         Task::Tidy(args) => tidy::run(&args),

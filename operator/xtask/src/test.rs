@@ -15,10 +15,14 @@ use crate::{check, e2e, quickstart};
 pub(crate) struct Args {}
 
 /// Kinds of recorded behaviour of Terraform, each with the folder of its cases.
-const ORACLES: [(&str, &str); 5] = [
+const ORACLES: [(&str, &str); 6] = [
     ("syntax", "tests/oracle/syntax"),
     ("wire", "tests/oracle/wire"),
     ("expressions", "tests/oracle/expressions"),
+    (
+        "expressions --dialect opentofu",
+        "tests/oracle/expressions-opentofu",
+    ),
     ("scenarios", "tests/oracle/scenarios"),
     ("lang", "tests/lang"),
 ];
