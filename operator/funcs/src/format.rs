@@ -3,8 +3,6 @@
 //! The grammar is cty's: flags, width, precision, argument index, verb. Numbers come out as Go's `fmt` writes big integers
 //! and floats. Nothing here converts values but as a verb asks for it.
 
-use std::fmt::Write;
-
 use ashlar_value::{Digits, Number, Refinement, Type, Value, convert, json, ops};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -375,12 +373,12 @@ impl Verb {
         } else {
             left = padding;
         }
-        // Writing to a String cannot fail.
-        let _ = write!(
-            out,
-            "{:left$}{sign}{prefix}{:0<zeros$}{digits}{:right$}",
-            "", "", ""
-        );
+        repeat(out, ' ', left);
+        out.push_str(sign);
+        out.push_str(prefix);
+        repeat(out, '0', zeros);
+        out.push_str(&digits);
+        repeat(out, ' ', right);
         Ok(())
     }
 
@@ -402,15 +400,26 @@ impl Verb {
         };
         let padding = self.width.unwrap_or(0).saturating_sub(sign.len() + text.len());
         // Unlike with integers, zeros win over padding on the right.
-        let _ = if self.zero && !number.is_infinite() {
-            write!(out, "{sign}{:0<padding$}{text}", "")
+        let (mut left, mut zeros, mut right) = (0, 0, 0);
+        if self.zero && !number.is_infinite() {
+            zeros = padding;
         } else if self.minus {
-            write!(out, "{sign}{text}{:padding$}", "")
+            right = padding;
         } else {
-            write!(out, "{:padding$}{sign}{text}", "")
-        };
+            left = padding;
+        }
+        repeat(out, ' ', left);
+        out.push_str(sign);
+        repeat(out, '0', zeros);
+        out.push_str(&text);
+        repeat(out, ' ', right);
         Ok(())
     }
+}
+
+/// Appends a character so many times. (A width in a format string of Rust could not be more than 65,535.)
+fn repeat(out: &mut String, character: char, count: usize) {
+    out.extend(std::iter::repeat_n(character, count));
 }
 
 fn as_json(value: &Value) -> Result<String, String> {
@@ -431,13 +440,15 @@ fn plain(digits: &str, point: i64, places: usize) -> String {
     let mut text = if whole == 0 {
         "0".to_owned()
     } else {
-        format!("{before:0<whole$}")
+        before.to_owned()
     };
+    repeat(&mut text, '0', whole.saturating_sub(before.len()));
     if places > 0 {
         let zeros = usize::try_from(-point.min(0)).unwrap_or(0).min(places);
-        let fraction = format!("{:0<zeros$}{after}", "");
         text.push('.');
-        text.push_str(&format!("{fraction:0<places$}"));
+        repeat(&mut text, '0', zeros);
+        text.push_str(after);
+        repeat(&mut text, '0', places.saturating_sub(zeros + after.len()));
     }
     text
 }
@@ -456,8 +467,9 @@ fn exponent_form(digits: &str, point: i64, places: usize, letter: char) -> Strin
     let dot = if places > 0 { "." } else { "" };
     let exponent = if digits.is_empty() { 0 } else { point - 1 };
     let sign = if exponent < 0 { '-' } else { '+' };
+    let zeros = "0".repeat(places.saturating_sub(others.len()));
     format!(
-        "{first}{dot}{others:0<places$}{letter}{sign}{:02}",
+        "{first}{dot}{others}{zeros}{letter}{sign}{:02}",
         exponent.unsigned_abs()
     )
 }

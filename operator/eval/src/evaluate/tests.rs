@@ -421,3 +421,18 @@ fn templates_held_elsewhere_see_their_own_names_only() {
     );
     check("templatefile(\"x\", {})", Err("Invalid function argument @ x"));
 }
+
+#[test]
+fn texts_may_be_longer_than_a_width_of_rust() {
+    for (text, length) in [
+        ("length(\"a${1e74500}\")", 74_502),
+        ("length(format(\"%070000d\", 1))", 70_000),
+        ("length(format(\"%70000.2f\", 1))", 70_000),
+        // The nearest number of 512 bits is a little less, and so has a digit less.
+        ("length(format(\"%f\", 1e70000))", 70_007),
+        ("length(format(\"%.70000f\", 1))", 70_002),
+        ("length(format(\"%.70000e\", 1))", 70_006),
+    ] {
+        check(text, Ok(number(length)));
+    }
+}

@@ -12,6 +12,8 @@ use crate::{
 
 use super::{REFINED, key};
 
+/// Bounds that need more bytes are not told: all refinements together may have 1,024, or no reader takes them.
+const LONGEST_BOUND: usize = 400;
 /// The longest string prefix that is written, in bytes, so that a reader's limit of 1024 for all refinements holds.
 const LONGEST_PREFIX: usize = 256;
 
@@ -180,9 +182,14 @@ fn refinements(facts: &Refinement) -> Vec<u8> {
     }
     for (key, bound) in [(key::MIN, &facts.min), (key::MAX, &facts.max)] {
         if let Some(Bound { value, inclusive }) = bound {
+            let mut number = ByteBuf::new();
+            number_to(value, &mut number);
+            if number.as_slice().len() > LONGEST_BOUND {
+                continue;
+            }
             entry(key, &|bytes| {
                 let Ok(()) = encode::write_array_len(bytes, 2).map(drop);
-                number_to(value, bytes);
+                bytes.as_mut_vec().extend_from_slice(number.as_slice());
                 let Ok(()) = encode::write_bool(bytes, *inclusive);
             });
         }

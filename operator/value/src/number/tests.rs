@@ -161,3 +161,10 @@ fn decimal_digits() {
     check("0", Digits::Shortest, ("", 0));
     assert_eq!(Number::infinity(true).decimal(Digits::Shortest), None);
 }
+
+#[test]
+fn numbers_of_very_many_digits_are_written() {
+    let written = |text: &str| Number::parse(text).unwrap().to_string();
+    assert_eq!(written("1e74500"), format!("1{}", "0".repeat(74_500)));
+    assert_eq!(written("1e-70000"), format!("0.{}1", "0".repeat(69_999)));
+}

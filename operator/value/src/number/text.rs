@@ -234,7 +234,8 @@ impl Decimal {
 }
 
 fn write_zeros(to: &mut dyn fmt::Write, count: usize) -> fmt::Result {
-    write!(to, "{:0<count$}", "")
+    // A width in a format string could not be more than 65,535.
+    (0..count).try_for_each(|_| to.write_char('0'))
 }
 
 pub(super) fn shortest(number: &Number, f: &mut fmt::Formatter<'_>) -> fmt::Result {
