@@ -16,6 +16,9 @@ use crate::{
 
 /// Raised with each change of the form.
 const FORMAT: u32 = 4;
+/// How deep the parts of a plan stand in each other, with room to spare; values are bytes here, and have a limit of their
+/// own. Without it a damaged plan could overflow the stack.
+const MAX_DEPTH: usize = 64;
 
 #[derive(Serialize, Deserialize)]
 struct PlanWire {
@@ -216,7 +219,9 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
 
 /// Reads a plan.
 pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
-    let wire: PlanWire = rmp_serde::from_slice(bytes).map_err(|fault| damaged(&fault.to_string()))?;
+    let mut reader = rmp_serde::Deserializer::from_read_ref(bytes);
+    reader.set_max_depth(MAX_DEPTH);
+    let wire = PlanWire::deserialize(&mut reader).map_err(|fault| damaged(&fault.to_string()))?;
     if wire.format != FORMAT {
         return Err(damaged(&format!(
             "its format is {}, this release reads {FORMAT}",

@@ -73,7 +73,12 @@ impl Pen {
             .map(|(name, _)| shown(name).chars().count())
             .max()
             .unwrap_or(0);
-        let width = if aligned { width } else { 0 };
+        // More is no width for a format string.
+        let width = if aligned {
+            width.min(usize::from(u16::MAX))
+        } else {
+            0
+        };
         let mut hidden = 0;
         for (name, diff) in entries {
             let telling = is_object && TELLING.contains(&&**name);

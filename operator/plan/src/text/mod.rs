@@ -233,7 +233,9 @@ fn output_changes(outputs: &BTreeMap<Arc<str>, OutputChange>, ink: Ink) -> Strin
         .keys()
         .map(|name| shown(name).chars().count())
         .max()
-        .unwrap_or(0);
+        .unwrap_or(0)
+        // More is no width for a format string.
+        .min(usize::from(u16::MAX));
     let mut out = String::new();
     for (name, change) in outputs.iter().filter(|(_, change)| change.action != Action::NoOp) {
         let hide = |value: &Value, hidden: bool| {
