@@ -8,6 +8,7 @@ mod cargo;
 mod check;
 mod control_plane;
 mod e2e;
+mod fuzz;
 mod generate;
 mod manual;
 mod oracle;
@@ -35,6 +36,7 @@ enum Task {
     Check(check::Args),
     Cluster(control_plane::Args),
     E2e(e2e::Args),
+    Fuzz(fuzz::Args),
     Gen(generate::Args),
     Oracle(oracle::Args),
     Quickstart(quickstart::Args),
@@ -49,6 +51,7 @@ fn main() -> ExitCode {
         Task::Check(args) => check::run(&args),
         Task::Cluster(args) => control_plane::run(&args),
         Task::E2e(args) => e2e::run(&args),
+        Task::Fuzz(args) => fuzz::run(&args),
         Task::Gen(args) => generate::run(&args),
         Task::Oracle(args) => oracle::run(&args),
         Task::Quickstart(args) => quickstart::run(&args),

@@ -6,7 +6,7 @@ use ashlar_xtask::tools::{self, Group};
 /// Build the pinned tools that tests need, into the cache folder; what is there already is left alone.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// Groups to build; all but `node` when none is named.
+    /// Groups to build; all but `fuzz` and `node` when none is named.
     groups: Vec<Group>,
     /// Print only NAME=PATH lines, as a shell takes them.
     #[arg(long)]

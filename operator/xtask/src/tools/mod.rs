@@ -3,6 +3,7 @@
 //! A second call finds everything in place and starts no process. Nothing is taken from PATH in place of a pinned tool.
 
 mod cache;
+mod fuzz;
 mod go;
 mod mirror;
 mod terraform;
@@ -26,6 +27,8 @@ pub enum Group {
     Helm,
     /// Terraform, to compare with.
     Terraform,
+    /// cargo-fuzz; built only when named.
+    Fuzz,
     /// kubelet, kube-scheduler and kube-proxy; built only when named.
     Node,
 }
@@ -56,6 +59,9 @@ impl Group {
             }
             Group::Terraform => {
                 files.insert("ASHLAR_TERRAFORM", terraform::build()?.join("terraform"));
+            }
+            Group::Fuzz => {
+                files.insert("ASHLAR_CARGO_FUZZ", fuzz::build()?.join("bin/cargo-fuzz"));
             }
             Group::Node => {
                 let entry = go::build(&go::NODE)?;

@@ -1,0 +1,4 @@
+//! Runs the check `json_value` on inputs that libFuzzer makes.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| ashlar_fuzz::check("json_value", input));
