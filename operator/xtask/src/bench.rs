@@ -5,6 +5,8 @@
 
 mod backend;
 mod engine;
+mod eval;
+mod eval_rows;
 mod layers;
 mod measure;
 mod table;
@@ -21,10 +23,12 @@ pub(crate) struct Args {
 #[derive(clap::Subcommand)]
 enum What {
     Engine(engine::Args),
+    Eval(eval::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
         What::Engine(args) => engine::run(args),
+        What::Eval(args) => eval::run(args),
     }
 }

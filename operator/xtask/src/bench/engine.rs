@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ashlar_xtask::tools::{self, Group};
 use ashlar_xtask::{layout, process};
 
@@ -22,7 +22,6 @@ const LARGEST_PEER_APPLY: usize = 1000;
 /// From this size on, one run is made where no number is given.
 const ONE_RUN_FROM: usize = 10_000;
 const WARM_UP: usize = 10;
-const PAGE: &str = "benches/README.md";
 
 /// Plan, apply and plan again, beside Terraform.
 #[derive(clap::Args)]
@@ -54,19 +53,11 @@ pub(super) fn run(args: &Args) -> Result<()> {
             .join("bench")
             .join(std::process::id().to_string()),
     };
-    let machine = machine()?;
+    let machine = measure::machine()?;
     let outcome = bench.all(&args.sizes, args.runs);
     process::remove_folder(&bench.scratch)?;
     let section = format!("{machine}\n\n{}", table::markdown(&outcome?));
-    print!("{section}");
-    if args.write {
-        let file = layout::root().join(PAGE);
-        let page = fs::read_to_string(&file).with_context(|| format!("cannot read {PAGE}"))?;
-        let page = table::replace(&page, "engine", &section).context(PAGE)?;
-        fs::write(&file, page).with_context(|| format!("cannot write {PAGE}"))?;
-        eprintln!("wrote {PAGE}");
-    }
-    Ok(())
+    table::publish("engine", &section, args.write)
 }
 
 /// What is done, in order.
@@ -209,22 +200,4 @@ impl Bench {
         );
         Ok(cost)
     }
-}
-
-/// A line that tells what the figures were measured on, and how busy that was before.
-fn machine() -> Result<String> {
-    let read = |file: &str| fs::read_to_string(file).with_context(|| format!("cannot read {file}"));
-    let cores = std::thread::available_parallelism()?;
-    let cpu = read("/proc/cpuinfo")?;
-    let model = cpu
-        .lines()
-        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
-        .map_or("unnamed", |(_, name)| name);
-    let load = read("/proc/loadavg")?;
-    let Some((load, _)) = load.split_once(' ') else {
-        bail!("/proc/loadavg is empty")
-    };
-    Ok(format!(
-        "Measured on {cores} cores ({model}), load {load} before the run."
-    ))
 }

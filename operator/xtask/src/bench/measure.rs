@@ -1,6 +1,6 @@
 //! What one command costs: wall time, CPU time, peak memory, as the kernel counted them.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -59,6 +59,24 @@ pub(super) fn median(costs: &[Cost]) -> Option<Cost> {
         cpu: middle(costs.iter().map(|cost| cost.cpu))?,
         peak: middle(costs.iter().map(|cost| cost.peak))?,
     })
+}
+
+/// A line that tells what the figures were measured on, and how busy that was before.
+pub(super) fn machine() -> Result<String> {
+    let read = |file: &str| fs::read_to_string(file).with_context(|| format!("cannot read {file}"));
+    let cores = std::thread::available_parallelism()?;
+    let cpu = read("/proc/cpuinfo")?;
+    let model = cpu
+        .lines()
+        .find_map(|line| line.strip_prefix("model name")?.split_once(": "))
+        .map_or("unnamed", |(_, name)| name);
+    let load = read("/proc/loadavg")?;
+    let Some((load, _)) = load.split_once(' ') else {
+        bail!("/proc/loadavg is empty")
+    };
+    Ok(format!(
+        "Measured on {cores} cores ({model}), load {load} before the run."
+    ))
 }
 
 #[cfg(test)]

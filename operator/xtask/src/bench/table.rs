@@ -1,11 +1,16 @@
 //! Figures as a table in Markdown, and its place in a page.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 
+use ashlar_xtask::layout;
+
 use super::measure::Cost;
+
+const PAGE: &str = "benches/README.md";
 
 /// What was measured of one step at one size.
 pub(super) struct Row {
@@ -58,8 +63,21 @@ fn ratios(peer: &Cost, ours: &Cost) -> String {
     )
 }
 
+/// Prints a section, and puts it into its place in the page if that is wanted.
+pub(super) fn publish(name: &str, section: &str, write: bool) -> Result<()> {
+    print!("{section}");
+    if write {
+        let file = layout::root().join(PAGE);
+        let page = fs::read_to_string(&file).with_context(|| format!("cannot read {PAGE}"))?;
+        let page = replace(&page, name, section).context(PAGE)?;
+        fs::write(&file, page).with_context(|| format!("cannot write {PAGE}"))?;
+        eprintln!("wrote {PAGE}");
+    }
+    Ok(())
+}
+
 /// The page with `section` in place of what stands between the marks `<!-- NAME -->` and `<!-- end of NAME -->`.
-pub(super) fn replace(page: &str, name: &str, section: &str) -> Result<String> {
+fn replace(page: &str, name: &str, section: &str) -> Result<String> {
     let (open, close) = (format!("<!-- {name} -->\n"), format!("<!-- end of {name} -->"));
     let missing = |mark: &str| format!("the mark `{}` is missing", mark.trim());
     let (before, rest) = page.split_once(&open).with_context(|| missing(&open))?;
