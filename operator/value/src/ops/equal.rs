@@ -253,6 +253,14 @@ pub fn conforms(given: &Type, want: &Type) -> bool {
 
 /// Is the member in the set, given what is known? For [`super::has_element`].
 pub(super) fn is_member(set: &[Value], member: &Value) -> bool {
+    if let Some(wanted) = member.as_str() {
+        // Known strings stand first, in the order of their bytes.
+        let found = set.binary_search_by(|candidate| match candidate.as_str() {
+            Some(text) => text.cmp(wanted),
+            None => Ordering::Greater,
+        });
+        return found.is_ok();
+    }
     set.iter().any(|candidate| same_member(candidate, member))
 }
 
