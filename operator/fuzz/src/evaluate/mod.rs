@@ -41,9 +41,7 @@ impl<'t> Case<'t> {
         let mut sources = Sources::new();
         let file = sources.add("made", text);
         let (expr, diags) = parse_expression(&sources, file);
-        for diag in diags.iter() {
-            panic!("{text}\n{}", render(diag, &sources, ashlar_diag::Style::Plain));
-        }
+        assert!(diags.is_empty(), "{text}\n{diags}");
         Self { text, sources, expr }
     }
 

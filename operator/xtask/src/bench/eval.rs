@@ -25,7 +25,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "")]
     only: String,
     /// Runs of each row; the medians are told.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..))]
     runs: u32,
     /// Also put the table into benches/README.md.
     #[arg(long, conflicts_with = "only")]
