@@ -13,7 +13,7 @@ use crate::{
 use super::{REFINED, key};
 
 /// Bounds that need more bytes are not told: all refinements together may have 1,024, or no reader takes them.
-const LONGEST_BOUND: usize = 400;
+const LONGEST_BOUND: usize = 500;
 /// The longest string prefix that is written, in bytes, so that a reader's limit of 1024 for all refinements holds.
 const LONGEST_PREFIX: usize = 256;
 
