@@ -16,11 +16,11 @@ mod wire;
 pub struct Target {
     /// The name.
     pub name: &'static str,
-    /// Panics if the input shows a fault.
-    pub check: fn(&[u8]),
+    /// Panics if the input shows a fault. `false` if it was refused, and so tried little.
+    pub check: fn(&[u8]) -> bool,
 }
 
-const fn target(name: &'static str, check: fn(&[u8])) -> Target {
+const fn target(name: &'static str, check: fn(&[u8]) -> bool) -> Target {
     Target { name, check }
 }
 

@@ -4,9 +4,9 @@ use ashlar_state::{Journal, State};
 use sha2::{Digest as _, Sha256};
 
 /// A state file: what is read is written as it can be read again, to the same state.
-pub(crate) fn state(input: &[u8]) {
+pub(crate) fn state(input: &[u8]) -> bool {
     let Ok(state) = ashlar_state::read(input) else {
-        return;
+        return false;
     };
     let bytes = written(&state);
     match ashlar_state::read(&bytes) {
@@ -16,6 +16,7 @@ pub(crate) fn state(input: &[u8]) {
         }
         Err(diags) => panic!("a state that was written cannot be read: {diags}"),
     }
+    true
 }
 
 fn written(state: &State) -> Vec<u8> {
@@ -26,9 +27,9 @@ fn written(state: &State) -> Vec<u8> {
 }
 
 /// A stored plan: as a state, by the bytes of the second writing, for plans are not compared.
-pub(crate) fn plan(input: &[u8]) {
+pub(crate) fn plan(input: &[u8]) -> bool {
     let Ok(plan) = ashlar_plan::wire::decode(input) else {
-        return;
+        return false;
     };
     let write = |plan| match ashlar_plan::wire::encode(plan, "1.15.5") {
         Ok(bytes) => bytes,
@@ -39,17 +40,18 @@ pub(crate) fn plan(input: &[u8]) {
         Ok(again) => assert!(write(&again) == bytes, "the second writing differs"),
         Err(diags) => panic!("a plan that was written cannot be read: {diags}"),
     }
+    true
 }
 
 /// A journal as it stands, and one whose lines hold those of the input, with numbers and checksums that are right: no
 /// fuzzer hits upon a checksum.
-pub(crate) fn journal(input: &[u8]) {
+pub(crate) fn journal(input: &[u8]) -> bool {
     read_journal(input);
     let mut number = 0;
     let mut sealed = Vec::new();
     for line in input.split(|byte| *byte == b'\n') {
         let Ok(line) = std::str::from_utf8(line) else {
-            return;
+            return false;
         };
         if !line.starts_with("{\"basis\"") {
             number += 1;
@@ -61,12 +63,12 @@ pub(crate) fn journal(input: &[u8]) {
         let sum = hex::encode(&digest[..8]);
         sealed.extend(format!("{{\"n\":{number},\"sum\":\"{sum}\",\"line\":{line}}}\n").bytes());
     }
-    read_journal(&sealed);
+    read_journal(&sealed)
 }
 
-fn read_journal(bytes: &[u8]) {
+fn read_journal(bytes: &[u8]) -> bool {
     let Ok((journal, good)) = Journal::read(bytes) else {
-        return;
+        return false;
     };
     assert!(good <= bytes.len());
     // What follows the good part is cut off.
@@ -79,7 +81,7 @@ fn read_journal(bytes: &[u8]) {
     if let Ok((state, _)) = ashlar_state::replay(State::default(), &records) {
         drop(written(&state));
     }
-    let Ok(kept) = journal.bytes() else { return };
+    let Ok(kept) = journal.bytes() else { return true };
     match Journal::read(&kept) {
         Ok((again, all)) => {
             assert_eq!(all, kept.len());
@@ -88,4 +90,5 @@ fn read_journal(bytes: &[u8]) {
         }
         Err(diags) => panic!("a journal that was written cannot be read: {diags}"),
     }
+    true
 }

@@ -6,9 +6,9 @@ use ashlar_syntax::{Expr, Wanted, parse_expression, parse_file, parse_template, 
 use crate::spans;
 
 /// Native syntax: as a file, an expression, a template, a reference.
-pub(crate) fn native(input: &[u8]) {
+pub(crate) fn native(input: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(input) else {
-        return;
+        return false;
     };
     let mut sources = Sources::new();
     let file = sources.add("case.tf", text);
@@ -20,18 +20,21 @@ pub(crate) fn native(input: &[u8]) {
             spans::traversal(check, traversal);
         }
     });
+    true
 }
 
 /// JSON syntax: as a file, whose bodies are read by two schemas.
-pub(crate) fn json(input: &[u8]) {
+pub(crate) fn json(input: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(input) else {
-        return;
+        return false;
     };
     let mut sources = Sources::new();
     let file = sources.add("case.tf.json", text);
     read(&sources, file, parse_file, spans::body);
     let (body, _) = parse_file(&sources, file);
-    let Some(unread) = body.unread else { return };
+    let Some(unread) = body.unread else {
+        return false;
+    };
     let reading = unread.clone().read(|name| match name.len() % 4 {
         0 => Some(Wanted::Argument),
         1 => Some(Wanted::Blocks(&[])),
@@ -53,6 +56,7 @@ pub(crate) fn json(input: &[u8]) {
         spans::attribute(&check, attribute);
         strings(&sources, &check, &attribute.expr);
     }
+    true
 }
 
 /// What a string in JSON holds, and the static reference it may be.

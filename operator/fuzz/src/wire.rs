@@ -5,18 +5,22 @@
 use ashlar_value::{Number, Type, Value, json, msgpack};
 
 /// MessagePack.
-pub(crate) fn msgpack(input: &[u8]) {
-    both_ways(input, msgpack::decode, msgpack::encode);
+pub(crate) fn msgpack(input: &[u8]) -> bool {
+    both_ways(input, msgpack::decode, msgpack::encode)
 }
 
 /// JSON, with a type and without.
-pub(crate) fn json(input: &[u8]) {
-    both_ways(input, json::decode, json::encode);
-    let Some((_, bytes)) = split(input) else { return };
+pub(crate) fn json(input: &[u8]) -> bool {
+    let read = both_ways(input, json::decode, json::encode);
+    let Some((_, bytes)) = split(input) else {
+        return false;
+    };
     if let Ok(value) = json::decode_implied(bytes) {
         assert!(value.is_wholly_known() && value.marks_deep().is_empty());
         again(&value, &value.ty(), json::decode, json::encode);
+        return true;
     }
+    read
 }
 
 type Decode = fn(&[u8], &Type) -> Result<Value, json::WireError>;
@@ -33,12 +37,17 @@ fn split(input: &[u8]) -> Option<(Type, &[u8])> {
     Some((ty, &input[end + 1..]))
 }
 
-fn both_ways(input: &[u8], decode: Decode, encode: Encode) {
-    let Some((ty, bytes)) = split(input) else { return };
-    let Ok(value) = decode(bytes, &ty) else { return };
+fn both_ways(input: &[u8], decode: Decode, encode: Encode) -> bool {
+    let Some((ty, bytes)) = split(input) else {
+        return false;
+    };
+    let Ok(value) = decode(bytes, &ty) else {
+        return false;
+    };
     assert!(value.marks_deep().is_empty());
     assert!(fits(&value.ty(), &ty), "{} is no {ty}", value.ty());
     again(&value, &ty, decode, encode);
+    true
 }
 
 /// What was read can be written, and is then read as the same.

@@ -23,11 +23,11 @@ use choices::Choices;
 use given::{Given, NAMES};
 
 /// Makes an expression and evaluates it.
-pub(crate) fn check(input: &[u8]) {
+pub(crate) fn check(input: &[u8]) -> bool {
     let mut choices = Choices::new(input);
     let given = Given::make(&mut choices);
     let text = making::expression(&mut choices);
-    Case::new(&text).promises(&given);
+    Case::new(&text).promises(&given)
 }
 
 struct Case<'t> {
@@ -55,7 +55,7 @@ impl<'t> Case<'t> {
         (!diags.has_errors()).then_some(value)
     }
 
-    fn promises(&self, given: &Given) {
+    fn promises(&self, given: &Given) -> bool {
         let plain = |value: Value| value.unmark_deep().0;
         let known = self.value(given.known()).map(plain);
         let unknown = self.value(given.unknown()).map(plain);
@@ -69,14 +69,14 @@ impl<'t> Case<'t> {
                 self.text
             );
         }
-        let Some(known) = known else { return };
+        let Some(known) = known else { return false };
         drop(show(&known));
         // `issensitive` tells marks, `nonsensitive` takes them off; both are for that.
         if self.text.contains("sensitive(") {
-            return;
+            return true;
         }
         let marked = self.value(given.sensitive(given.known()));
-        let Some(marked) = marked else { return };
+        let Some(marked) = marked else { return true };
         let plain = marked.clone().unmark_deep().0;
         assert!(
             plain == known,
@@ -85,7 +85,7 @@ impl<'t> Case<'t> {
         );
         // `can` and `try` tell no mark where they only tell whether something is at fault; so in Terraform.
         if self.text.contains("can(") || self.text.contains("try(") {
-            return;
+            return true;
         }
         for name in NAMES.into_iter().filter(|name| given.is_sensitive(name)) {
             let Some(other) = self.value(given.changed(name)) else {
@@ -98,6 +98,7 @@ impl<'t> Case<'t> {
                 );
             }
         }
+        true
     }
 }
 
