@@ -1,6 +1,6 @@
 //! The command line.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
@@ -33,7 +33,7 @@ pub(crate) enum Command {
     /// Read the state of a folder or of a cluster, as Terraform's own `state` does.
     #[command(subcommand)]
     State(StateCommand),
-    /// Check the configuration without planning.
+    /// Check the configuration, and that of all modules it calls, without planning.
     Validate(ValidateArgs),
     /// Print the graph, or a stage of its making.
     Graph(GraphArgs),
@@ -50,7 +50,12 @@ pub(crate) struct Place {
     #[arg(long, default_value = ".")]
     pub(crate) dir: PathBuf,
     /// Folder with provider packages (repeat for more); tried in order.
-    #[arg(long = "mirror", env = "ASHLAR_PLUGIN_MIRROR", value_delimiter = ':')]
+    #[arg(
+        long = "mirror",
+        visible_alias = "plugin-dir",
+        env = "ASHLAR_PLUGIN_MIRROR",
+        value_delimiter = ':'
+    )]
     pub(crate) mirrors: Vec<PathBuf>,
 }
 
@@ -175,9 +180,11 @@ pub(crate) struct StatePlace {
 /// `ashlar validate`
 #[derive(Args)]
 pub(crate) struct ValidateArgs {
-    /// Folder of the root module.
-    #[arg(long, default_value = ".")]
-    pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) place: Place,
+    /// Print the answer as JSON, in the form of `terraform validate -json`.
+    #[arg(long)]
+    pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) language: Language,
 }
@@ -192,6 +199,17 @@ pub(crate) struct GraphArgs {
     pub(crate) after: Option<String>,
     #[command(flatten)]
     pub(crate) language: Language,
+}
+
+/// The arguments with a second dash where Terraform's users leave it out: `-json` is `--json`. Single letters stay.
+pub(crate) fn with_two_dashes(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let two = |argument: OsString| match argument.to_str().and_then(|text| text.strip_prefix('-')) {
+        Some(name) if name.len() > 1 && name.starts_with(|first: char| first.is_ascii_alphabetic()) => {
+            format!("--{name}").into()
+        }
+        _ => argument,
+    };
+    arguments.into_iter().map(two).collect()
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ fn main() -> ExitCode {
         return ExitCode::from(126);
     }
     drop(program);
-    let cli = match Cli::try_parse() {
+    let cli = match Cli::try_parse_from(args::with_two_dashes(std::env::args_os())) {
         Ok(cli) => cli,
         // As Terraform: 2 is said by --detailed-exitcode alone.
         Err(error) => {
@@ -69,7 +69,7 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Console(args) => local::console::run(&args, printer).await,
         Command::Show(args) => local::show::run(&args, printer).await,
         Command::State(command) => state::run(&command, printer).await,
-        Command::Validate(args) => local::validate::run(&args, printer),
+        Command::Validate(args) => local::validate::run(&args, printer).await,
         Command::Graph(args) => local::graph::run(&args, printer).await,
         Command::Run(args) => operator::run(*args).await,
         Command::Crd => Ok(crd::run(printer)),

@@ -9,8 +9,8 @@ use ashlar_syntax::{Attribute, Block, Expr, Literal, Step, Traversal};
 use ashlar_value::{Number, Path, PathStep, Type, Value};
 
 use crate::{
-    model::{IgnoreChanges, Lifecycle},
-    not_yet, static_expr,
+    model::{ActionTrigger, IgnoreChanges, Lifecycle},
+    static_expr,
 };
 
 const SHAPE: Shape = Shape {
@@ -39,7 +39,7 @@ impl Lifecycle {
                 constant(&attribute.expr, &Type::Bool, diags)?.as_bool()
             };
             lifecycle.create_before_destroy = flag("create_before_destroy");
-            lifecycle.prevent_destroy = flag("prevent_destroy").unwrap_or(false);
+            lifecycle.prevent_destroy = flag("prevent_destroy");
             if let Some(attribute) = content.take("replace_triggered_by") {
                 lifecycle.replace_triggered_by = triggers(&attribute.expr, diags);
             }
@@ -49,18 +49,20 @@ impl Lifecycle {
         } else {
             for attribute in &content.attributes {
                 let detail = format!("{:?} is only for managed resources.", &*attribute.name.name);
-                let summary = "Invalid data resource lifecycle argument";
+                let summary = format!("Invalid {} lifecycle argument", word(resource.mode));
                 diags.push(Diag::error(summary, detail).at(attribute.name.span));
             }
         }
         for inner in &content.blocks {
             match (&*inner.kind.name, resource.mode) {
                 ("action_trigger", Mode::Managed) => {
-                    diags.push(not_yet("action_trigger blocks", inner.header()))
+                    lifecycle
+                        .action_triggers
+                        .push(ActionTrigger::read(inner.clone(), diags));
                 }
-                ("action_trigger", _) => {
+                ("action_trigger", mode) => {
                     let detail = "Actions can be triggered only by managed resources.";
-                    let summary = "Invalid data resource lifecycle nested block";
+                    let summary = format!("Invalid {} lifecycle nested block", word(mode));
                     diags.push(Diag::error(summary, detail).at(inner.kind.span));
                 }
                 (kind, _) => {
@@ -115,6 +117,14 @@ impl Lifecycle {
         if !paths.is_empty() {
             self.ignore_changes = IgnoreChanges::Paths(paths);
         }
+    }
+}
+
+fn word(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Managed => "resource",
+        Mode::Data => "data resource",
+        Mode::Ephemeral => "ephemeral resource",
     }
 }
 
@@ -174,17 +184,8 @@ fn read_triggers(expr: &Expr, diags: &mut Diags) -> Vec<Expr> {
     };
     let mut triggers = Vec::with_capacity(items.len());
     for item in items {
-        let item = match item.in_json_string() {
-            None if item.is_json() => {
-                let detail = "An entry is a string that holds a reference.";
-                diags.push(Diag::error("Invalid reference expression", detail).at(item.span));
-                continue;
-            }
-            None => item.clone(),
-            Some((inner, faults)) => {
-                diags.extend(faults);
-                inner
-            }
+        let Some(item) = static_expr::in_json(item, diags) else {
+            continue;
         };
         if diags.has_errors() {
             continue;

@@ -1,16 +1,23 @@
-//! Files to the module: each is parsed, each block read into the model, then what files say together is checked.
+//! Files of a folder to a module: each is parsed, each block read into the model.
 //!
 //! All faults of all files are told at once. Rules: Terraform `configs/parser_config.go`, `module.go`.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 
 use ashlar_addr::Mode;
-use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
+use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::{Shape, Variable};
 use ashlar_syntax::{Block, parse_file};
 use ashlar_value::Dialect;
 
-use crate::{Module, not_yet};
+use crate::{
+    Module,
+    overrides::{is_override, not_overridden},
+    terraform_block::backend_faults,
+};
+
+/// Files: name and text of each.
+pub type Files = Vec<(Arc<str>, Arc<str>)>;
 
 const FILE: Shape = Shape {
     required: &[],
@@ -41,57 +48,70 @@ pub(crate) struct Loader {
     pub(crate) diags: Diags,
     /// The header of the `required_providers` block.
     pub(crate) required: Option<Span>,
-    pub(crate) backend: Option<Span>,
-    pub(crate) cloud: Option<Span>,
+    /// Is an override file being read?
+    pub(crate) overriding: bool,
+    pub(crate) in_file: InFile,
 }
 
-/// Reads a root module from its files: name and text of each, in the language of the dialect. Files in folders and files that are no configuration are
-/// passed over, as Terraform does. With errors the module is what could be read, and not fit to be planned.
-pub fn load<N: Into<Arc<str>>, T: Into<Arc<str>>>(
-    files: impl IntoIterator<Item = (N, T)>,
-    dialect: Dialect,
-    sources: &mut Sources,
-) -> (Module, Diags) {
-    let mut files: Vec<(Arc<str>, Arc<str>)> = files
+/// What the override file that is being read has overridden already.
+#[derive(Default)]
+pub(crate) struct InFile {
+    pub(crate) version: bool,
+    pub(crate) backend: bool,
+    pub(crate) cloud: bool,
+}
+
+/// Reads a module from its files: name and text of each; a name may have folders in front, the same for all. Files that are
+/// no configuration are passed over, as Terraform does. With errors the module is what could be read, and not fit to be
+/// planned.
+pub(crate) fn read_module(files: Files, dialect: Dialect, sources: &mut Sources) -> (Module, Diags) {
+    let mut files: Vec<_> = files
         .into_iter()
-        .map(|(name, text)| (name.into(), text.into()))
-        .filter(|(name, _)| is_config(name))
+        .filter(|(name, _)| is_config(name, dialect))
         .collect();
-    files.sort();
+    // One of OpenTofu's own hides the other of the same name.
+    let own: BTreeSet<Arc<str>> = files.iter().filter_map(|(name, _)| hidden_by(name)).collect();
+    files.retain(|(name, _)| !own.contains(name));
+    files.sort_by(|(a, _), (b, _)| (is_override(a), a).cmp(&(is_override(b), b)));
     let mut loader = Loader::default();
     loader.module.dialect = dialect;
     for (name, text) in files {
         let file = sources.add(name.clone(), text);
-        if let Some(diag) = unread(&name, file) {
-            loader.diags.push(diag);
-            continue;
-        }
+        loader.overriding = is_override(&name);
+        loader.in_file = InFile::default();
         let (body, faults) = parse_file(sources, file);
         loader.diags.extend(faults);
-        for block in FILE.content(body, None, &mut loader.diags).blocks {
+        let blocks = FILE.content(body, None, &mut loader.diags).blocks.into_iter();
+        // A data source inside a check block gives way to one outside.
+        let (checks, others): (Vec<_>, Vec<_>) = blocks.partition(|block| &*block.kind.name == "check");
+        for block in others.into_iter().chain(checks) {
             loader.block(block);
         }
     }
-    loader.finish()
+    loader.diags.extend(backend_faults(&loader.module));
+    (loader.module, loader.diags)
 }
 
-/// Does Terraform read a file of this name as part of the module?
-fn is_config(name: &str) -> bool {
+/// Is a file of this name read as part of a module?
+fn is_config(name: &str, dialect: Dialect) -> bool {
+    let name = name.rsplit('/').next().unwrap_or(name);
     let hidden =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));
-    !hidden && !name.contains('/') && (name.ends_with(".tf") || name.ends_with(".tf.json"))
+    let plain = name.strip_suffix(".json").unwrap_or(name);
+    !hidden && (plain.ends_with(".tf") || dialect == Dialect::OpenTofu && plain.ends_with(".tofu"))
 }
 
-/// The fault of a file that cannot be read yet.
-fn unread(name: &str, file: FileId) -> Option<Diag> {
-    let start = Span::new(file, 0, 0);
-    let stem = name.strip_suffix(".json").unwrap_or(name).trim_end_matches(".tf");
-    (stem == "override" || stem.ends_with("_override")).then(|| not_yet("override files", start))
+/// The name that a `.tofu` file hides.
+fn hidden_by(name: &str) -> Option<Arc<str>> {
+    let (plain, json) = match name.strip_suffix(".json") {
+        Some(plain) => (plain, ".json"),
+        None => (name, ""),
+    };
+    Some(format!("{}.tf{json}", plain.strip_suffix(".tofu")?).into())
 }
 
 impl Loader {
     fn block(&mut self, block: Block) {
-        let header = block.header();
         match &*block.kind.name {
             "terraform" => self.terraform_block(block),
             "required_providers" => {
@@ -103,16 +123,34 @@ impl Loader {
             "variable" => self.variable_block(&block),
             "locals" => self.locals_block(block),
             "output" => self.output_block(block),
+            "module" => self.module_block(block),
             "resource" => self.resource_block(block, Mode::Managed),
             "data" => self.resource_block(block, Mode::Data),
-            kind => self.diags.push(not_yet(&format!("{kind} blocks"), header)),
+            "ephemeral" => self.resource_block(block, Mode::Ephemeral),
+            "action" => self.action_block(block),
+            "moved" => self.moved_block(block),
+            "removed" => self.removed_block(block),
+            "import" => self.import_block(block),
+            _ => self.check_block(block),
         }
     }
 
     fn variable_block(&mut self, block: &Block) {
         let (variable, faults) = Variable::read(block);
         self.diags.extend(faults);
-        let Some(variable) = variable else { return };
+        let Some(mut variable) = variable else { return };
+        if self.overriding {
+            for inner in block.body.as_read().blocks_of("validation") {
+                self.diags.push(not_overridden(inner));
+            }
+            variable.validations.clear();
+            let body = block.body.as_read();
+            let set = body
+                .attributes
+                .iter()
+                .map(|attribute| attribute.name.name.clone());
+            return self.override_variable(variable, &set.collect());
+        }
         if self.module.variables.contains_key(&variable.name) {
             let detail = format!(
                 "The variable {:?} is declared twice in this module.",
@@ -122,12 +160,6 @@ impl Loader {
                 .push(Diag::error("Duplicate variable declaration", detail).at(variable.declared));
         }
         self.module.variables.insert(variable.name.clone(), variable);
-    }
-
-    fn finish(mut self) -> (Module, Diags) {
-        self.finish_backend();
-        self.resolve_providers();
-        (self.module, self.diags)
     }
 }
 

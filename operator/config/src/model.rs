@@ -1,8 +1,10 @@
-//! The typed root module: what the files declare, checked for form, expressions kept as trees.
+//! A typed module: what its files declare, checked for form, expressions kept as trees.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{Constraints, LocalProvider, Provider, ProviderConfig, Resource};
+use ashlar_addr::{
+    Constraints, InstanceKey, LocalProvider, Module as ModuleAddr, Provider, ProviderConfig, Resource,
+};
 use ashlar_diag::{Diags, Span};
 use ashlar_eval::{CheckRule, Defaults, Subject, Variable};
 use ashlar_syntax::{Body, Expr, Traversal};
@@ -23,8 +25,30 @@ pub struct Module {
     pub outputs: BTreeMap<Arc<str>, Output>,
     /// By local name and alias.
     pub providers: BTreeMap<LocalProvider, ProviderBlock>,
-    /// Managed resources and data sources.
+    /// Managed resources, data sources (those inside `check` blocks too) and ephemeral resources.
     pub resources: BTreeMap<Resource, ResourceConfig>,
+    /// Calls of other modules, by name.
+    pub calls: BTreeMap<Arc<str>, ModuleCall>,
+    /// By name.
+    pub checks: BTreeMap<Arc<str>, Check>,
+    /// By type and name.
+    pub actions: BTreeMap<(Arc<str>, Arc<str>), ActionConfig>,
+    /// In the order of source.
+    pub moved: Vec<Moved>,
+    /// In the order of source.
+    pub removed: Vec<Removed>,
+    /// In the order of source.
+    pub imports: Vec<Import>,
+    /// By the provider's local name.
+    pub provider_metas: BTreeMap<Arc<str>, ProviderMeta>,
+    /// What is asked of the version of Terraform.
+    pub core_versions: Vec<(Constraints, Span)>,
+    /// The headers of a `backend` and a `cloud` block.
+    pub backend: Option<Span>,
+    /// Faults of the `backend` block's arguments, which count in a root module.
+    pub backend_faults: Diags,
+    /// See `backend`.
+    pub cloud: Option<Span>,
 }
 
 /// An entry of `required_providers`.
@@ -34,8 +58,192 @@ pub struct RequiredProvider {
     pub source: Provider,
     /// The version constraint as written, if any.
     pub version: Option<(Arc<str>, Span)>,
+    /// Configurations of it that a caller must pass.
+    pub aliases: Vec<Arc<str>>,
     /// The entry.
     pub declared: Span,
+}
+
+/// A `module` block.
+#[derive(Clone, Debug)]
+pub struct ModuleCall {
+    /// Where the module is to be found. Without one the block was at fault.
+    pub source: Option<Expr>,
+    /// Which versions of a registry's module will do.
+    pub version: Option<Expr>,
+    /// How many.
+    pub count: Option<Expr>,
+    /// For each of what.
+    pub for_each: Option<Expr>,
+    /// Provider configurations handed over.
+    pub providers: Vec<PassedProvider>,
+    /// What all of it waits for. `None` if nothing is said.
+    pub depends_on: Option<Vec<DependsOn>>,
+    /// Faults of entries of `depends_on` that name nothing: told when the others are looked at.
+    pub depends_on_faults: Diags,
+    /// Is nobody told of what is deprecated inside?
+    pub ignore_nested_deprecations: bool,
+    /// The values of the module's variables.
+    pub body: Body,
+    /// Where a missing value is blamed.
+    pub open: Span,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// An entry of `providers` in a `module` block.
+#[derive(Clone, Debug)]
+pub struct PassedProvider {
+    /// What the called module names it.
+    pub child: ProviderRef,
+    /// What the calling module names it.
+    pub parent: ProviderRef,
+}
+
+/// A provider configuration as it is named somewhere.
+#[derive(Clone, Debug)]
+pub struct ProviderRef {
+    /// The name.
+    pub local: LocalProvider,
+    /// The place of the local name.
+    pub span: Span,
+}
+
+/// A `check` block.
+#[derive(Clone, Debug)]
+pub struct Check {
+    /// What should hold.
+    pub asserts: Vec<CheckRule>,
+    /// The data source that only this check can see.
+    pub data: Option<Resource>,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// An `action` block.
+#[derive(Clone, Debug)]
+pub struct ActionConfig {
+    /// How many.
+    pub count: Option<Expr>,
+    /// For each of what.
+    pub for_each: Option<Expr>,
+    /// The provider configuration in use, as the module names it.
+    pub local_provider: LocalProvider,
+    /// Is it named, not implied by the type?
+    pub is_provider_named: bool,
+    /// The provider configuration in use, resolved.
+    pub provider_config: ProviderConfig,
+    /// The `config` block's content.
+    pub body: Body,
+    /// Where a missing argument is blamed, if there is a `config` block.
+    pub open: Option<Span>,
+    /// The place of the type.
+    pub kind: Span,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// An `action_trigger` block of a resource.
+#[derive(Clone, Debug)]
+pub struct ActionTrigger {
+    /// What triggers it: `before_create` and so on.
+    pub events: Vec<Arc<str>>,
+    /// Whether it is triggered.
+    pub condition: Option<Expr>,
+    /// References to actions.
+    pub actions: Vec<Expr>,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// A `moved` block.
+#[derive(Clone, Debug)]
+pub struct Moved {
+    /// Where objects were.
+    pub from: Endpoint,
+    /// Where they are now.
+    pub to: Endpoint,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// An end of a `moved` block: a resource, a module, or an instance of either, as seen from its module.
+#[derive(Clone, Debug)]
+pub struct Endpoint {
+    /// Calls on the way, keys where they are written.
+    pub module: Vec<(Arc<str>, InstanceKey)>,
+    /// The resource in there, unless modules are meant.
+    pub resource: Option<(Resource, InstanceKey)>,
+    /// Its place.
+    pub span: Span,
+}
+
+/// A `removed` block.
+#[derive(Clone, Debug)]
+pub struct Removed {
+    /// Calls on the way.
+    pub module: ModuleAddr,
+    /// The resource in there, unless all of the module is meant.
+    pub resource: Option<Resource>,
+    /// Are the objects destroyed, not only forgotten?
+    pub destroy: bool,
+    /// How the object is reached by provisioners.
+    pub connection: Option<Body>,
+    /// What is run when it is destroyed.
+    pub provisioners: Vec<Provisioner>,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// An `import` block.
+#[derive(Clone, Debug)]
+pub struct Import {
+    /// The id of the object to be taken in.
+    pub id: Option<Expr>,
+    /// Its identity.
+    pub identity: Option<Expr>,
+    /// The instance it becomes.
+    pub to: Expr,
+    /// The resource that `to` names.
+    pub resource: (ModuleAddr, Resource),
+    /// For each of what.
+    pub for_each: Option<Expr>,
+    /// The provider configuration to be asked, if the resource's is not meant.
+    pub provider: Option<ProviderRef>,
+    /// The place of the argument that names it.
+    pub provider_span: Option<Span>,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// A `provisioner` block.
+#[derive(Clone, Debug)]
+pub struct Provisioner {
+    /// `local-exec`, `remote-exec`, `file`.
+    pub kind: Arc<str>,
+    /// Is it run when the object is destroyed, not when it is created?
+    pub on_destroy: bool,
+    /// Does the run go on if it fails?
+    pub tolerated: bool,
+    /// Its own arguments.
+    pub body: Body,
+    /// How the object is reached, if not as the resource says.
+    pub connection: Option<Body>,
+    /// Where a missing argument is blamed.
+    pub open: Span,
+    /// The place of the type.
+    pub kind_span: Span,
+    /// The block's header.
+    pub header: Span,
+}
+
+/// A `provider_meta` block.
+#[derive(Clone, Debug)]
+pub struct ProviderMeta {
+    /// Its arguments, constants all of them.
+    pub body: Body,
+    /// The block's header.
+    pub header: Span,
 }
 
 /// A local value.
@@ -94,6 +302,8 @@ pub struct ResourceConfig {
     pub for_each: Option<Expr>,
     /// The provider configuration in use, as the module names it.
     pub local_provider: LocalProvider,
+    /// Is it named, not implied by the type?
+    pub is_provider_named: bool,
     /// The provider configuration in use, resolved.
     pub provider_config: ProviderConfig,
     /// What it waits for beside its references.
@@ -102,6 +312,12 @@ pub struct ResourceConfig {
     pub depends_on_faults: Diags,
     /// The `lifecycle` block.
     pub lifecycle: Lifecycle,
+    /// How its objects are reached by provisioners.
+    pub connection: Option<Body>,
+    /// What is run when an object is created or destroyed.
+    pub provisioners: Vec<Provisioner>,
+    /// The check block around it, which alone can refer to it.
+    pub check: Option<Arc<str>>,
     /// The arguments for the provider, meta-arguments taken out.
     pub body: Body,
     /// The place of the type.
@@ -126,14 +342,16 @@ pub struct DependsOn {
 pub struct Lifecycle {
     /// Does the replacement come before the destruction? `None` if nothing is said.
     pub create_before_destroy: Option<bool>,
-    /// Is destroying it an error?
-    pub prevent_destroy: bool,
+    /// Is destroying it an error? `None` if nothing is said.
+    pub prevent_destroy: Option<bool>,
     /// Which changes of the configuration are not followed.
     pub ignore_changes: IgnoreChanges,
     /// The paths of `ignore_changes` as they are written.
     pub ignored: Vec<Traversal>,
     /// Changes of these force a replacement.
     pub replace_triggered_by: Vec<Expr>,
+    /// Actions that changes trigger.
+    pub action_triggers: Vec<ActionTrigger>,
     /// What must hold before it is looked at.
     pub preconditions: Vec<CheckRule>,
     /// What must hold once it is planned, read or applied.
@@ -153,11 +371,13 @@ pub enum IgnoreChanges {
 }
 
 impl Module {
-    /// The block that configures a provider, if there is one. Only the root module has such blocks.
+    /// The block of the root module that configures a provider, if there is one.
     pub fn provider_block(&self, config: &ProviderConfig) -> Option<&ProviderBlock> {
-        if !config.module.is_root() {
-            return None;
-        }
+        config.module.is_root().then(|| self.own_block(config))?
+    }
+
+    /// The block of this module that configures a provider.
+    pub(crate) fn own_block(&self, config: &ProviderConfig) -> Option<&ProviderBlock> {
         self.providers.iter().find_map(|(local, block)| {
             let same = local.alias == config.alias && self.source_of(&local.name) == config.provider;
             same.then_some(block)
@@ -191,7 +411,9 @@ impl Module {
         let used = self
             .resources
             .values()
-            .map(|resource| (resource.provider_config.provider.clone(), Constraints::default()));
+            .map(|resource| &resource.local_provider)
+            .chain(self.actions.values().map(|action| &action.local_provider))
+            .map(|local| (self.source_of(&local.name), Constraints::default()));
         let mut all = BTreeMap::<Provider, Constraints>::new();
         for (provider, constraints) in required.chain(configured).chain(used) {
             let before = all.entry(provider).or_default();
@@ -200,9 +422,12 @@ impl Module {
         all
     }
 
-    /// The providers that have a `provider` block.
-    pub fn configured_providers(&self) -> impl Iterator<Item = Provider> {
-        self.providers.keys().map(|local| self.source_of(&local.name))
+    /// The providers that a resource, a data source, an action or a provider block is of.
+    pub(crate) fn providers_in_use(&self) -> impl Iterator<Item = Provider> {
+        let resources = self.resources.values().map(|config| &config.local_provider);
+        let actions = self.actions.values().map(|action| &action.local_provider);
+        let used = resources.chain(actions).chain(self.providers.keys());
+        used.map(|local| self.source_of(&local.name))
     }
 }
 
@@ -210,6 +435,13 @@ impl Output {
     /// All its expressions.
     pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
         std::iter::once(&self.value).chain(rules(&self.preconditions))
+    }
+}
+
+impl Lifecycle {
+    /// Is destroying the object an error?
+    pub fn prevents_destroy(&self) -> bool {
+        self.prevent_destroy == Some(true)
     }
 }
 

@@ -11,6 +11,7 @@ use crate::{
     BAD_NAME,
     load::Loader,
     model::{Local, Output},
+    overrides::not_overridden,
     resource_block::depends_on,
 };
 
@@ -30,7 +31,9 @@ const OUTPUT: Shape = Shape {
 impl Loader {
     pub(crate) fn output_block(&mut self, block: Block) {
         let header = block.header();
-        let mut content = OUTPUT.content(block.body, Some(block.open), &mut self.diags);
+        let complete = !self.overriding;
+        let mut content = OUTPUT.content_where(block.body, Some(block.open), complete, &mut self.diags);
+        let set = content.names();
         let Some(label) = block.labels.first() else { return };
         let diags = &mut self.diags;
         if !is_identifier(&label.name) {
@@ -74,13 +77,13 @@ impl Loader {
                 diags.push(Diag::error("Postconditions are not allowed", detail).at(inner.kind.span));
                 continue;
             }
+            if self.overriding {
+                diags.push(not_overridden(inner));
+                continue;
+            }
             let (rule, faults) = CheckRule::read(inner);
             diags.extend(faults);
             preconditions.extend(rule);
-        }
-        if self.module.outputs.contains_key(&label.name) {
-            let detail = format!("The output {:?} is declared twice in this module.", &*label.name);
-            diags.push(Diag::error("Duplicate output definition", detail).at(header));
         }
         // One without a value is a fault told already, but takes the name all the same.
         let value = content.take("value").map(|attribute| attribute.expr);
@@ -101,6 +104,13 @@ impl Loader {
             preconditions,
             header,
         };
+        if self.overriding {
+            return self.override_output(&label.name, output, &set);
+        }
+        if self.module.outputs.contains_key(&label.name) {
+            let detail = format!("The output {:?} is declared twice in this module.", &*label.name);
+            diags.push(Diag::error("Duplicate output definition", detail).at(header));
+        }
         self.module.outputs.insert(label.name.clone(), output);
     }
 
@@ -112,6 +122,14 @@ impl Loader {
             if !is_identifier(&name.name) {
                 self.diags
                     .push(Diag::error("Invalid local value name", BAD_NAME).at(name.span));
+            }
+            if self.overriding {
+                let local = Local {
+                    expr: attribute.expr,
+                    declared: name.span,
+                };
+                self.override_local(&name.name, local);
+                continue;
             }
             if self.module.locals.contains_key(&name.name) {
                 let detail = format!("The local value {:?} is set twice in this module.", &*name.name);

@@ -51,6 +51,14 @@ impl Loader {
             name: label.name.clone(),
             alias,
         };
+        let block = ProviderBlock {
+            body,
+            version,
+            header,
+        };
+        if self.overriding {
+            return self.override_provider(local, block);
+        }
         if self.module.providers.contains_key(&local) {
             let detail = match &local.alias {
                 None => format!(
@@ -66,13 +74,6 @@ impl Loader {
                 .diags
                 .push(Diag::error("Duplicate provider configuration", detail).at(header));
         }
-        self.module.providers.insert(
-            local,
-            ProviderBlock {
-                body,
-                version,
-                header,
-            },
-        );
+        self.module.providers.insert(local, block);
     }
 }

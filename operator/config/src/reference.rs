@@ -31,10 +31,13 @@ pub fn check_reference(module: &Module, reference: &Reference<'_>) -> Diags {
             }
         },
         Subject::List { kind, name } => undeclared::list_resource(reference, kind, name).into(),
-        Subject::Module { call, .. } => undeclared::module(reference, call, []).into(),
+        Subject::Module { call, .. } if !module.calls.contains_key(call) => {
+            undeclared::module(reference, call, module.calls.keys().map(|name| &**name)).into()
+        }
         Subject::Action { .. } => undeclared::action(reference).into(),
         Subject::Caller => undeclared::no_self(reference).into(),
-        Subject::Var(_)
+        Subject::Module { .. }
+        | Subject::Var(_)
         | Subject::Local(_)
         | Subject::Path(_)
         | Subject::Terraform(_)

@@ -1,4 +1,4 @@
-//! `resource` and `data` blocks: meta-arguments taken out, the rest left for the provider's schema.
+//! `resource`, `data` and `ephemeral` blocks: meta-arguments taken out, the rest left for the provider's schema.
 //!
 //! Rules: Terraform `configs/resource.go`, `depends_on.go`.
 
@@ -10,8 +10,10 @@ use ashlar_syntax::{Attribute, Block, Body, Expr, Step, is_identifier};
 use crate::{
     BAD_NAME,
     load::Loader,
-    model::{DependsOn, Lifecycle, ResourceConfig},
-    not_yet, provider_name, static_expr,
+    model::{DependsOn, Lifecycle, ProviderRef, Provisioner, ResourceConfig},
+    provider_name,
+    provisioner_block::{only_connection, own_references_only},
+    static_expr,
 };
 
 const META: &[&str] = &["count", "for_each", "provider", "depends_on"];
@@ -34,16 +36,79 @@ const DATA: Shape = Shape {
     blocks: &[("lifecycle", &[]), ("locals", &[]), ("_", &[])],
 };
 
+/// What differs between the kinds of resource.
+struct Kind {
+    word: &'static str,
+    shape: Shape,
+    bad_kind: &'static str,
+    bad_name: &'static str,
+}
+
+impl Kind {
+    fn of(mode: Mode) -> Self {
+        match mode {
+            Mode::Managed => Kind {
+                word: "resource",
+                shape: RESOURCE,
+                bad_kind: "Invalid resource type name",
+                bad_name: "Invalid resource name",
+            },
+            Mode::Data => Kind {
+                word: "data",
+                shape: DATA,
+                bad_kind: "Invalid data source name",
+                bad_name: "Invalid data resource name",
+            },
+            Mode::Ephemeral => Kind {
+                word: "ephemeral",
+                shape: DATA,
+                bad_kind: "Invalid ephemeral resource type",
+                bad_name: "Invalid ephemeral resource name",
+            },
+        }
+    }
+}
+
 impl Loader {
     pub(crate) fn resource_block(&mut self, block: Block, mode: Mode) {
-        let header = block.header();
-        let [kind, name] = &*block.labels else { return };
-        let (shape, bad_kind, bad_name) = match mode {
-            Mode::Data => (DATA, "Invalid data source name", "Invalid data resource name"),
-            Mode::Managed | Mode::Ephemeral => {
-                (RESOURCE, "Invalid resource type name", "Invalid resource name")
+        if let Some((resource, config)) = self.read_resource(block, mode, false) {
+            if self.overriding {
+                self.override_resource(resource, config);
+            } else {
+                self.declare_resource(resource, config);
             }
-        };
+        }
+    }
+
+    /// Adds a resource to the module, unless its name is taken.
+    pub(crate) fn declare_resource(&mut self, resource: Resource, config: ResourceConfig) -> bool {
+        if self.module.resources.contains_key(&resource) {
+            let word = Kind::of(resource.mode).word;
+            let detail = format!("{resource} is declared twice in this module.");
+            let summary = format!("Duplicate {word} \"{}\" configuration", resource.kind);
+            self.diags.push(Diag::error(summary, detail).at(config.header));
+            return false;
+        }
+        self.module.resources.insert(resource, config);
+        true
+    }
+
+    /// `in_check`: the data source of a check block, which takes fewer meta-arguments.
+    pub(crate) fn read_resource(
+        &mut self,
+        block: Block,
+        mode: Mode,
+        in_check: bool,
+    ) -> Option<(Resource, ResourceConfig)> {
+        let header = block.header();
+        let [kind, name] = &*block.labels else { return None };
+        let Kind {
+            word,
+            shape,
+            bad_kind,
+            bad_name,
+        } = Kind::of(mode);
+        let before = self.diags.len();
         let diags = &mut self.diags;
         let mut content = shape.split(block.body, Some(block.open), diags);
         for (label, summary) in [(kind, bad_kind), (name, bad_name)] {
@@ -52,107 +117,133 @@ impl Loader {
             }
         }
         let resource = Resource::new(mode, kind.name.clone(), name.name.clone());
-        let count = content.take("count").map(|attribute| attribute.expr);
-        let for_each = content.take("for_each");
-        if let (Some(_), Some(for_each)) = (&count, &for_each) {
-            let detail = "How often a block is repeated is told by count or by for_each, not by both.";
-            let summary = "Invalid combination of \"count\" and \"for_each\"";
-            diags.push(Diag::error(summary, detail).at(for_each.name.span));
-        }
+        let mut not_in_check = |name: &str, place| {
+            if in_check {
+                let summary = format!("Invalid \"{name}\" argument");
+                let detail = "The data source of a check block is read once, and takes no such argument.";
+                diags.push(Diag::error(summary, detail).at(place));
+            }
+            !in_check
+        };
+        let count = content
+            .take("count")
+            .filter(|count| not_in_check("count", count.name.span));
+        let for_each = content
+            .take("for_each")
+            .filter(|for_each| not_in_check("for_each", for_each.name.span));
+        let count = count.map(|attribute| attribute.expr);
+        diags.extend(both_repetitions(count.as_ref(), for_each.as_ref()));
         let named = content
             .take("provider")
             .and_then(|attribute| provider_reference(&attribute.expr, diags));
-        let local_provider = named.unwrap_or_else(|| LocalProvider {
-            name: resource.implied_provider().into(),
-            alias: None,
-        });
+        let local_provider = named.as_ref().map_or_else(
+            || LocalProvider {
+                name: resource.implied_provider().into(),
+                alias: None,
+            },
+            |named| named.local.clone(),
+        );
         let (depends_on, depends_on_faults) = content
             .take("depends_on")
             .map(|list| depends_on(&list, diags))
             .unwrap_or_default();
-        let (lifecycle, others): (Vec<_>, Vec<_>) = content
-            .blocks
-            .into_iter()
-            .partition(|block| &*block.kind.name == "lifecycle");
-        let mut lifecycles = lifecycle.into_iter();
-        let lifecycle = match lifecycles.next() {
-            Some(block) => Lifecycle::read(block, &resource, diags),
-            None => Lifecycle::default(),
-        };
-        for again in lifecycles {
-            let detail = "A block can have one lifecycle block. Put all its arguments into one.";
-            diags.push(Diag::error("Duplicate lifecycle block", detail).at(again.header()));
+        let mut lifecycle = None;
+        let mut connection = None;
+        let mut provisioners = Vec::new();
+        let mut others = Vec::new();
+        for inner in content.blocks {
+            match &*inner.kind.name {
+                "lifecycle" if in_check => {
+                    let detail = "The data source of a check block has no lifecycle.";
+                    diags.push(Diag::error("Invalid \"lifecycle\" block", detail).at(inner.header()));
+                }
+                "lifecycle" if lifecycle.is_some() => {
+                    let detail = "A block can have one lifecycle block. Put all its arguments into one.";
+                    diags.push(Diag::error("Duplicate lifecycle block", detail).at(inner.header()));
+                }
+                "lifecycle" => lifecycle = Some(Lifecycle::read(inner, &resource, diags)),
+                "connection" => only_connection(&mut connection, inner, "resource", diags),
+                "provisioner" => provisioners.extend(Provisioner::read(inner, diags)),
+                _ => others.push(inner),
+            }
         }
-        let (unsupported, others): (Vec<_>, Vec<_>) = others
-            .into_iter()
-            .partition(|block| matches!(&*block.kind.name, "connection" | "provisioner"));
-        for block in unsupported {
-            diags.push(not_yet(&format!("{} blocks", block.kind.name), block.header()));
+        if let Some(connection) = &connection
+            && provisioners.iter().any(|provisioner| provisioner.on_destroy)
+        {
+            diags.extend(own_references_only(connection));
         }
-        let what = if mode == Mode::Data { "data" } else { "resource" };
-        let body = escaped(content.rest, others, what, diags);
-        if self.module.resources.contains_key(&resource) {
-            let detail = format!("{resource} is declared twice in this module.");
-            let summary = format!("Duplicate {what} \"{}\" configuration", kind.name);
-            return diags.push(Diag::error(summary, detail).at(header));
-        }
-        let provider_config = ProviderConfig {
-            module: ModuleAddr::root(),
-            provider: Provider::implied(&local_provider.name),
-            alias: local_provider.alias.clone(),
-        };
         let config = ResourceConfig {
             count,
             for_each: for_each.map(|attribute| attribute.expr),
+            provider_config: ProviderConfig {
+                module: ModuleAddr::root(),
+                provider: Provider::implied(&local_provider.name),
+                alias: local_provider.alias.clone(),
+            },
+            is_provider_named: named.is_some(),
             local_provider,
-            provider_config,
             depends_on,
             depends_on_faults,
-            lifecycle,
-            body,
+            lifecycle: lifecycle.unwrap_or_default(),
+            connection,
+            provisioners,
+            check: None,
+            body: escaped(content.rest, others, word, diags),
             kind: kind.span,
             header,
         };
-        self.module.resources.insert(resource, config);
+        let sound = !self.diags.iter().skip(before).any(Diag::is_error);
+        (!in_check || sound).then_some((resource, config))
     }
+}
+
+/// The fault of a block with `count` and `for_each`.
+pub(crate) fn both_repetitions(count: Option<&Expr>, for_each: Option<&Attribute>) -> Option<Diag> {
+    count?;
+    let detail = "How often a block is repeated is told by count or by for_each, not by both.";
+    let summary = "Invalid combination of \"count\" and \"for_each\"";
+    Some(Diag::error(summary, detail).at(for_each?.name.span))
 }
 
 /// The body with the content of the escaping block `_` added; `special`: the blocks of the language, of which only that
 /// one is allowed. `what`: the word for the block around.
-pub(crate) fn escaped(mut body: Body, special: Vec<Block>, what: &str, diags: &mut Diags) -> Body {
-    let mut seen = false;
-    for block in special {
-        if &*block.kind.name != "_" {
+pub(crate) fn escaped(body: Body, special: Vec<Block>, what: &str, diags: &mut Diags) -> Body {
+    let (escapes, reserved): (Vec<_>, Vec<_>) =
+        special.into_iter().partition(|block| &*block.kind.name == "_");
+    for block in reserved {
+        let detail = format!(
+            "{:?} is kept for a later version of the language.",
+            &*block.kind.name
+        );
+        let summary = format!("Reserved block type name in {what} block");
+        diags.push(Diag::error(summary, detail).at(block.kind.span));
+    }
+    merge_escaped(body, escapes, diags)
+}
+
+/// The body with the content of its block `_`, of which there can be one.
+pub(crate) fn merge_escaped(mut body: Body, escapes: Vec<Block>, diags: &mut Diags) -> Body {
+    let mut escapes = escapes.into_iter();
+    let Some(block) = escapes.next() else { return body };
+    for again in escapes {
+        let detail = "A block can have one block \"_\". Put all escaped arguments into one.";
+        diags.push(Diag::error("Duplicate escaping block", detail).at(again.header()));
+    }
+    for attribute in block.body.attributes {
+        if body.attribute(&attribute.name.name).is_some() {
             let detail = format!(
-                "{:?} is kept for a later version of the language.",
-                &*block.kind.name
+                "{:?} is set inside and outside of the block \"_\".",
+                &*attribute.name.name
             );
-            let summary = format!("Reserved block type name in {what} block");
-            diags.push(Diag::error(summary, detail).at(block.kind.span));
-            continue;
+            diags.push(Diag::error("Duplicate argument", detail).at(attribute.name.span));
+        } else {
+            body.attributes.push(attribute);
         }
-        if seen {
-            let detail = "A block can have one block \"_\". Put all escaped arguments into one.";
-            diags.push(Diag::error("Duplicate escaping block", detail).at(block.header()));
-            continue;
-        }
-        seen = true;
-        for attribute in block.body.attributes {
-            if body.attribute(&attribute.name.name).is_some() {
-                let detail = format!(
-                    "{:?} is set inside and outside of the block \"_\".",
-                    &*attribute.name.name
-                );
-                diags.push(Diag::error("Duplicate argument", detail).at(attribute.name.span));
-            } else {
-                body.attributes.push(attribute);
-            }
-        }
-        body.blocks.extend(block.body.blocks);
-        match (&mut body.unread, block.body.unread) {
-            (Some(unread), Some(more)) => unread.append(*more),
-            (unread, more) => *unread = unread.take().or(more),
-        }
+    }
+    body.blocks.extend(block.body.blocks);
+    match (&mut body.unread, block.body.unread) {
+        (Some(unread), Some(more)) => unread.append(*more),
+        (unread, more) => *unread = unread.take().or(more),
     }
     body
 }
@@ -197,7 +288,7 @@ pub(crate) fn depends_on(attribute: &Attribute, diags: &mut Diags) -> (Vec<Depen
 }
 
 /// `provider = NAME` or `provider = NAME.ALIAS`.
-fn provider_reference(expr: &Expr, diags: &mut Diags) -> Option<LocalProvider> {
+pub(crate) fn provider_reference(expr: &Expr, diags: &mut Diags) -> Option<ProviderRef> {
     const INVALID: &str = "Invalid provider configuration reference";
     let mut faults = Diags::new();
     let found = static_expr::reference(expr, &mut faults);
@@ -224,8 +315,11 @@ fn provider_reference(expr: &Expr, diags: &mut Diags) -> Option<LocalProvider> {
             return None;
         }
     };
-    Some(LocalProvider {
-        name: traversal.root.name,
-        alias,
+    Some(ProviderRef {
+        span: traversal.root.span,
+        local: LocalProvider {
+            name: traversal.root.name,
+            alias,
+        },
     })
 }

@@ -3,6 +3,8 @@
 //!
 //! Rules: hcl `ExprList`, `ExprMap`, `AbsTraversalForExpr`; Terraform `configs/compat_shim.go` for references in quotes.
 
+use std::borrow::Cow;
+
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::evaluate_constant;
 use ashlar_syntax::{Expr, ExprKind, Step, Traversal, parse_traversal};
@@ -61,7 +63,7 @@ pub(crate) fn traversal(expr: &Expr) -> Result<Traversal, Diag> {
 
 /// As [`traversal`]; the old form in quotes is understood, with a warning.
 pub(crate) fn reference(expr: &Expr, diags: &mut Diags) -> Option<Traversal> {
-    if let Some(found) = quoted(expr, diags) {
+    if let Some(found) = quoted(expr, "references", diags) {
         return found;
     }
     match traversal(expr) {
@@ -73,8 +75,35 @@ pub(crate) fn reference(expr: &Expr, diags: &mut Diags) -> Option<Traversal> {
     }
 }
 
+/// A bare word; the old form in quotes is understood, with a warning.
+pub(crate) fn keyword<'e>(expr: &'e Expr, diags: &mut Diags) -> Option<Cow<'e, str>> {
+    match quoted(expr, "keywords", diags) {
+        Some(found) => {
+            let found = found.filter(|traversal| traversal.steps.is_empty())?;
+            Some(Cow::Owned(found.root.name.to_string()))
+        }
+        None => expr.keyword().map(Cow::Borrowed),
+    }
+}
+
+/// An expression that stands in a string where the syntax is JSON, and for itself elsewhere.
+pub(crate) fn in_json(expr: &Expr, diags: &mut Diags) -> Option<Expr> {
+    match expr.in_json_string() {
+        None if expr.is_json() => {
+            let detail = "A string that holds a reference is expected here.";
+            diags.push(Diag::error("Invalid reference expression", detail).at(expr.span));
+            None
+        }
+        None => Some(expr.clone()),
+        Some((inner, faults)) => {
+            diags.extend(faults);
+            Some(inner)
+        }
+    }
+}
+
 /// The reference in a quoted string. `None` if it is no constant string; `Some(None)` if the string is no reference.
-fn quoted(expr: &Expr, diags: &mut Diags) -> Option<Option<Traversal>> {
+fn quoted(expr: &Expr, what: &str, diags: &mut Diags) -> Option<Option<Traversal>> {
     if !is_quoted(expr) {
         return None;
     }
@@ -102,8 +131,8 @@ fn quoted(expr: &Expr, diags: &mut Diags) -> Option<Option<Traversal>> {
             }
         }
     }
-    let detail = "References are written without quotes. Remove the quotes.";
-    diags.push(Diag::warning("Quoted references are deprecated", detail).at(expr.span));
+    let summary = format!("Quoted {what} are deprecated");
+    diags.push(Diag::warning(summary, "Write this without quotes.").at(expr.span));
     Some(found)
 }
 

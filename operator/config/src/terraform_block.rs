@@ -5,15 +5,16 @@
 use std::sync::Arc;
 
 use ashlar_addr::{Constraints, Provider, Version};
-use ashlar_diag::{Diag, Span};
+use ashlar_diag::{Diag, Diags, Span};
 use ashlar_eval::{Shape, evaluate_constant, only_arguments};
-use ashlar_syntax::{Attribute, Block, Expr};
+use ashlar_syntax::{Attribute, Block, Expr, Step};
 use ashlar_value::{Data, Dialect, Type, Value, convert};
 
 use crate::{
+    Module,
     load::Loader,
-    model::RequiredProvider,
-    not_yet, provider_name,
+    model::{ProviderMeta, RequiredProvider},
+    provider_name,
     static_expr::{self, Item},
 };
 
@@ -53,47 +54,81 @@ impl Loader {
             match &*inner.kind.name {
                 "backend" => self.backend(&inner),
                 "cloud" => self.cloud(&inner),
-                "provider_meta" => self.diags.push(not_yet("provider_meta blocks", inner.header())),
+                "provider_meta" => self.provider_meta(inner),
                 _ => self.required_providers(inner),
             }
         }
     }
 
     fn backend(&mut self, block: &Block) {
-        if self.backend.is_some() {
+        let again = if self.overriding {
+            std::mem::replace(&mut self.in_file.backend, true)
+        } else {
+            self.module.backend.is_some()
+        };
+        if again {
             let detail = "A module can have one backend block.";
-            return self
-                .diags
-                .push(Diag::error("Duplicate 'backend' configuration block", detail).at(block.header()));
+            let summary = if self.overriding {
+                "Duplicate backend configuration"
+            } else {
+                "Duplicate 'backend' configuration block"
+            };
+            return self.diags.push(Diag::error(summary, detail).at(block.header()));
         }
-        self.backend = Some(block.header());
+        self.module.backend = Some(block.header());
+        self.module.backend_faults = backend_arguments(block);
+        if self.overriding {
+            self.module.cloud = None;
+        }
     }
 
     fn cloud(&mut self, block: &Block) {
-        if self.cloud.is_some() {
+        let again = if self.overriding {
+            std::mem::replace(&mut self.in_file.cloud, true)
+        } else {
+            self.module.cloud.is_some()
+        };
+        if again {
             let detail = "A module can have one cloud block.";
             return self
                 .diags
                 .push(Diag::error("Duplicate HCP Terraform configurations", detail).at(block.header()));
         }
-        self.cloud = Some(block.header());
+        self.module.cloud = Some(block.header());
+        if self.overriding {
+            self.module.backend = None;
+        }
     }
 
-    /// Told once all files are read: that these blocks are not used.
-    pub(crate) fn finish_backend(&mut self) {
-        if let (Some(backend), Some(_)) = (self.backend, self.cloud) {
-            let detail = "A module can have a cloud block or a backend block, not both.";
-            let summary = "Conflicting 'cloud' and 'backend' configuration blocks are present";
-            return self.diags.push(Diag::error(summary, detail).at(backend));
+    fn provider_meta(&mut self, block: Block) {
+        let header = block.header();
+        let Some(label) = block.labels.first() else { return };
+        let (attributes, faults) = only_arguments(block.body.clone());
+        let failed = faults.has_errors();
+        self.diags.extend(faults);
+        if failed {
+            return;
         }
-        for (span, word) in [(self.backend, "backend"), (self.cloud, "cloud")] {
-            if let Some(span) = span {
-                let detail =
-                    format!("Ashlar keeps state itself; this {word} block has no effect and can be removed.");
-                self.diags
-                    .push(Diag::warning(format!("Unused {word} block"), detail).at(span));
-            }
+        for attribute in &attributes {
+            self.diags.extend(evaluate_constant(&attribute.expr).1);
         }
+        if let Some(diag) = provider_name::local_name_fault(&label.name, header) {
+            return self.diags.push(diag);
+        }
+        if self.overriding {
+            // Terraform passes it over.
+            return;
+        }
+        if self.module.provider_metas.contains_key(&label.name) {
+            let detail = format!("There is a provider_meta block for {:?} already.", &*label.name);
+            self.diags
+                .push(Diag::error("Duplicate provider_meta block", detail).at(header));
+        }
+        let meta = ProviderMeta {
+            body: block.body,
+            header,
+        };
+        self.module.provider_metas.insert(label.name.clone(), meta);
     }
 
     fn language(&mut self, expr: &Expr) {
@@ -112,24 +147,11 @@ impl Loader {
         let Some((_, constraints)) = self.version_constraint(attribute) else {
             return;
         };
-        let version = self.module.dialect.version();
-        let supported = version
-            .parse::<Version>()
-            .is_ok_and(|version| constraints.allow(&version));
-        let diag = if constraints.has_prerelease() {
-            let detail =
-                "Prereleases cannot be asked for here. Write the plain version; its prereleases match it.";
-            Diag::error("Invalid required_version constraint", detail)
-        } else if !supported {
-            let detail = format!(
-                "Ashlar runs configurations as Terraform {version} does, which this constraint excludes. Widen it if the \
-                 configuration works with that version."
-            );
-            Diag::error("Unsupported Terraform Core version", detail)
-        } else {
-            return;
-        };
-        self.diags.push(diag.at(attribute.span));
+        // Each override file replaces what was asked before it.
+        if self.overriding && !std::mem::replace(&mut self.in_file.version, true) {
+            self.module.core_versions.clear();
+        }
+        self.module.core_versions.push((constraints, attribute.span));
     }
 
     /// A constant constraint; `None` if it is null or at fault.
@@ -163,7 +185,7 @@ impl Loader {
     }
 
     fn required_providers(&mut self, block: Block) {
-        let again = self.required.is_some();
+        let again = self.required.is_some() && !self.overriding;
         if again {
             let detail = "A module can have one required_providers block. Put all entries into one.";
             let summary = "Duplicate required providers configuration";
@@ -197,6 +219,7 @@ impl Loader {
             return Some(RequiredProvider {
                 source,
                 version,
+                aliases: Vec::new(),
                 declared: span,
             });
         }
@@ -212,6 +235,7 @@ impl Loader {
         };
         let mut version = None;
         let mut source = None;
+        let mut aliases = Vec::new();
         for item in items {
             let Some(key) = self.requirement_key(&item) else {
                 continue;
@@ -232,7 +256,7 @@ impl Loader {
                         None => None,
                     };
                 }
-                "configuration_aliases" => self.configuration_aliases(name, item.value),
+                "configuration_aliases" => aliases = self.configuration_aliases(name, item.value),
                 _ => {
                     let detail = "An entry of required_providers has only source, version and configuration_aliases. \
                                   Arguments of the provider itself belong into a provider block.";
@@ -249,6 +273,7 @@ impl Loader {
         Some(RequiredProvider {
             source,
             version: version.map(|(text, _)| (text, span)),
+            aliases,
             declared: span,
         })
     }
@@ -289,22 +314,86 @@ impl Loader {
         text
     }
 
-    /// Of use only to modules that are called; only their form is looked at.
-    fn configuration_aliases(&mut self, name: &str, expr: &Expr) {
+    fn configuration_aliases(&mut self, name: &str, expr: &Expr) -> Vec<Arc<str>> {
+        let mut aliases = Vec::new();
         let items = match static_expr::list(expr) {
             Ok(items) => items,
-            Err(diag) => return self.diags.push(diag),
+            Err(diag) => {
+                self.diags.push(diag);
+                return aliases;
+            }
         };
         for item in items {
             match static_expr::traversal(item) {
                 Err(diag) => self.diags.push(diag),
-                Ok(traversal) if traversal.steps.len() <= 1 && &*traversal.root.name == name => {}
-                Ok(_) => {
-                    let detail = format!("An alias is named after this entry, as in {name}.ALIAS.");
-                    self.diags
-                        .push(Diag::error("Invalid configuration_aliases value", detail).at(expr.span));
-                }
+                Ok(traversal) => match (&*traversal.root.name == name, &*traversal.steps) {
+                    (true, [Step::Attr { name: alias, .. }]) => aliases.push(alias.clone()),
+                    (true, []) => {}
+                    _ => {
+                        let detail = format!("An alias is named after this entry, as in {name}.ALIAS.");
+                        let diag = Diag::error("Invalid configuration_aliases value", detail);
+                        self.diags.push(diag.at(expr.span));
+                    }
+                },
             }
         }
+        aliases
     }
+}
+
+/// Is the module made for the version as which Ashlar runs configurations?
+pub(crate) fn core_version_faults(module: &Module) -> Diags {
+    let ours = module.dialect.version();
+    let version = ours.parse::<Version>();
+    let fault = |(constraints, span): &(Constraints, Span)| {
+        let supported = version.as_ref().is_ok_and(|version| constraints.allow(version));
+        let diag = if constraints.has_prerelease() {
+            let detail =
+                "Prereleases cannot be asked for here. Write the plain version; its prereleases match it.";
+            Diag::error("Invalid required_version constraint", detail)
+        } else if !supported {
+            let detail = format!(
+                "Ashlar runs configurations as Terraform {ours} does, which this constraint excludes. Widen it if the \
+                 configuration works with that version."
+            );
+            Diag::error("Unsupported Terraform Core version", detail)
+        } else {
+            return None;
+        };
+        Some(diag.at(*span))
+    };
+    module.core_versions.iter().filter_map(fault).collect()
+}
+
+/// The arguments of a backend are constants. Which there are is known of the local one alone: no other is ever used.
+fn backend_arguments(block: &Block) -> Diags {
+    const LOCAL: Shape = Shape {
+        required: &[],
+        optional: &["path", "workspace_dir"],
+        blocks: &[],
+    };
+    let mut diags = Diags::new();
+    let is_local = block.labels.first().is_some_and(|label| &*label.name == "local");
+    let attributes = if is_local {
+        LOCAL
+            .content(block.body.clone(), Some(block.open), &mut diags)
+            .attributes
+    } else {
+        // Blocks are for others to know.
+        only_arguments(block.body.clone()).0
+    };
+    for attribute in &attributes {
+        diags.extend(evaluate_constant(&attribute.expr).1);
+    }
+    diags
+}
+
+/// Told of the root module: that the blocks are not used. A called module's are told of where it is called.
+pub(crate) fn backend_faults(module: &Module) -> Diags {
+    if let (Some(backend), Some(_)) = (module.backend, module.cloud) {
+        let detail = "A module can have a cloud block or a backend block, not both.";
+        let summary = "Conflicting 'cloud' and 'backend' configuration blocks are present";
+        return Diag::error(summary, detail).at(backend).into();
+    }
+    Diags::new()
 }

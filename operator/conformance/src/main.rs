@@ -15,6 +15,7 @@ mod report;
 mod scenarios;
 mod syntax;
 mod tree;
+mod validate;
 mod wire;
 
 use std::{path::PathBuf, process::ExitCode};
@@ -42,6 +43,8 @@ enum Suite {
     Scenarios(Run),
     /// Whole configurations: diagnostics, planned values.
     Lang(Run),
+    /// Configurations: what `validate` says of them.
+    Validate(Run),
     /// Files and mutants of them, read by us and by hcl side by side.
     Corpus(corpus::Args),
 }
@@ -85,7 +88,8 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         | Suite::Wire(args)
         | Suite::Expressions(Expressions { run: args, .. })
         | Suite::Scenarios(args)
-        | Suite::Lang(args) => args,
+        | Suite::Lang(args)
+        | Suite::Validate(args) => args,
     };
     let mut report = Report::new(&args.options)?;
     match &suite {
@@ -94,6 +98,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Expressions(args) => expressions::run(&args.run.cases, args.dialect, &mut report)?,
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
+        Suite::Validate(args) => validate::run(&args.cases, &mut report)?,
         Suite::Corpus(_) => {}
     }
     Ok(report.finish())

@@ -316,11 +316,11 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             let files = inputs.module_files();
             let dialect = dialect(job.spec.dialect);
             let mut sources = Sources::new();
-            let (module, diags) = load_module(&files, dialect, &mut sources);
+            let (tree, diags) = load_module(&files, dialect, &mut sources);
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
             }
-            match values::resolve(&inputs.values, &module) {
+            match values::resolve(&inputs.values, tree.root()) {
                 Ok(given) => Ok(Ready {
                     files,
                     inputs: given,

@@ -182,7 +182,13 @@ mod tests {
 
     fn resolved(name: &str, form: Form, sensitive: bool) -> Result<Value, String> {
         let mut sources = Sources::new();
-        let (module, diags) = ashlar_config::load([("main.tf", MODULE)], Dialect::Terraform, &mut sources);
+        let (tree, diags) = ashlar_config::load(
+            vec![("main.tf".into(), MODULE.into())],
+            Dialect::Terraform,
+            &Default::default(),
+            &mut (),
+            &mut sources,
+        );
         assert!(!diags.has_errors());
         let given = Given {
             form,
@@ -191,7 +197,7 @@ mod tests {
             place: "Secret here.json".to_owned(),
             rank: 0,
         };
-        let inputs = resolve(&[(name.to_owned(), given)].into(), &module);
+        let inputs = resolve(&[(name.to_owned(), given)].into(), tree.root());
         let mut inputs =
             inputs.map_err(|diags| diags.iter().map(|diag| diag.detail.clone()).collect::<String>())?;
         match inputs.remove(name).map(|input| input.value) {

@@ -73,7 +73,8 @@ fn read<'b>(body: &'b Body, schema: &schema::Block, dynamic: Option<Wanted<'stat
         Body {
             attributes: reading.attributes,
             blocks: reading.blocks,
-            faults: reading.faults.into_iter().chain(unwanted).collect(),
+            faults: reading.faults,
+            unwanted,
             ..Body::default()
         }
     })
@@ -88,12 +89,17 @@ pub(crate) fn sort<'b>(
 ) -> Content<'b> {
     let body = by_schema(body, schema);
     diags.extend(body.faults.iter().cloned());
+    let lax = body.overridden.is_some();
+    if !lax {
+        diags.extend(body.unwanted.iter().cloned());
+    }
+    let late = body.overridden.as_deref().unwrap_or_default();
     let mut attributes = BTreeMap::new();
     for attribute in &body.attributes {
         let name = &attribute.name;
         if schema.attributes.contains_key(&name.name) {
             attributes.insert(name.name.clone(), attribute);
-        } else {
+        } else if !lax {
             let unset = schema
                 .attributes
                 .keys()
@@ -107,7 +113,8 @@ pub(crate) fn sort<'b>(
         }
     }
     for (name, attribute) in &schema.attributes {
-        if attribute.required && !attributes.contains_key(name) && !may_be_blocks(schema, name) {
+        let is_set = attributes.contains_key(name) && !late.contains(name);
+        if attribute.required && !is_set && !may_be_blocks(schema, name) {
             diags.push(shape::missing_argument(name, missing));
         }
     }
@@ -122,6 +129,7 @@ pub(crate) fn sort<'b>(
                 let (spec, faults) = dynamic::Spec::read(block, |kind| is_labelled(schema, kind));
                 let kind = spec.as_ref().map(|spec| spec.kind).or(block.labels.first());
                 match kind.filter(|kind| block_nesting(schema, body, &kind.name).is_none()) {
+                    Some(_) if lax => {}
                     Some(kind) => diags.push(unsupported_block(kind, schema)),
                     None => {
                         diags.extend(faults);
@@ -129,7 +137,7 @@ pub(crate) fn sort<'b>(
                     }
                 }
             }
-        } else {
+        } else if !lax {
             diags.push(unsupported_block(&block.kind, schema));
         }
     }

@@ -6,7 +6,7 @@ use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Block, Expr};
 use ashlar_value::{Mark, Type, Value, convert};
 
-use crate::{Scope, body, evaluate, finder, variable::arguments};
+use crate::{Scope, body, check_references, evaluate, finder, variable::arguments};
 
 /// A condition with what to say when it does not hold.
 #[derive(Clone, Debug)]
@@ -40,6 +40,18 @@ impl CheckRule {
             declared: block.header(),
         });
         (rule, diags)
+    }
+
+    /// What can be told before values are known: references of both, and whether the message is a text.
+    pub fn judge_form(&self, scope: &dyn Scope) -> Diags {
+        let mut diags = check_references(&self.condition, scope);
+        let (message, faults) = evaluate(&self.error_message, scope);
+        let failed = faults.has_errors();
+        diags.extend(faults);
+        if !failed {
+            self.message(&message, &mut diags);
+        }
+        diags
     }
 
     /// Checks a variable's value: what comes is an error for each fault, or for the value itself at `place`.

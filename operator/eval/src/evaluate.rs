@@ -66,6 +66,13 @@ pub fn evaluate_with(expr: &Expr, scope: &dyn Scope, locals: &[(Arc<str>, Value)
     (value, diags)
 }
 
+/// Looks an expression's references up without evaluating it.
+pub fn check_references(expr: &Expr, scope: &dyn Scope) -> Diags {
+    let mut diags = Diags::new();
+    let _ = resolve(&finder::traversals(expr), scope, &mut diags);
+    diags
+}
+
 /// Evaluates an expression that may name nothing and call nothing (defaults of variables, values given as text).
 pub fn evaluate_constant(expr: &Expr) -> (Value, Diags) {
     let mut diags = Diags::new();

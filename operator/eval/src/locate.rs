@@ -8,8 +8,7 @@ use ashlar_diag::Span;
 use ashlar_syntax::{Body, Expr, ExprKind, Literal};
 use ashlar_value::{Path, PathStep};
 
-/// The place of what the path names, or of the nearest thing around it that stands in source. `None` for a path that
-/// ends in a block itself, or where the body has no place.
+/// The place of what the path names, or of the nearest thing around it that stands in source. `None` where the body has no place.
 pub fn locate(body: &Body, path: &Path) -> Option<Span> {
     let mut body = body.as_read();
     let mut steps = path.0.as_slice();
@@ -37,7 +36,9 @@ pub fn locate(body: &Body, path: &Path) -> Option<Span> {
                 };
                 (block, rest)
             }
-            _ => (blocks.next(), rest),
+            // All blocks of a type have no place of their own.
+            None => return body.missing_item(),
+            Some(_) => (blocks.next(), rest),
         };
         match block {
             Some(block) if rest.is_empty() => return Some(block.header()),

@@ -3,6 +3,8 @@
 //! For blocks whose form is fixed by the language; [`crate::validate_block`] does the same by a provider's schema.
 //! Summaries and blamed places are those of `Body.Content` and `JustAttributes` in hcl's `hclsyntax` and `json`.
 
+use std::{collections::BTreeSet, sync::Arc};
+
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Attribute, Block, Body, Ident, Wanted};
 
@@ -30,6 +32,15 @@ pub struct Split {
 }
 
 impl Split {
+    /// The names of the arguments that are set.
+    pub fn names(&self) -> BTreeSet<Arc<str>> {
+        let names = self
+            .attributes
+            .iter()
+            .map(|attribute| attribute.name.name.clone());
+        names.collect()
+    }
+
     /// Takes out the argument with this name.
     pub fn take(&mut self, name: &str) -> Option<Attribute> {
         let at = self
@@ -55,6 +66,11 @@ impl Shape {
 
     /// Takes the items of the shape out of a body; what else there is is no fault. `open`: the block's brace.
     pub fn split(&self, body: Body, open: Option<Span>, diags: &mut Diags) -> Split {
+        self.split_where(body, open, true, diags)
+    }
+
+    /// As [`Shape::split`]; `complete`: must the required arguments be set? (In an override file they need not.)
+    pub fn split_where(&self, body: Body, open: Option<Span>, complete: bool, diags: &mut Diags) -> Split {
         let missing = body.missing_item().or(open);
         let mut rest = body;
         let attributes = std::mem::take(&mut rest.attributes);
@@ -68,7 +84,7 @@ impl Shape {
             (attributes, blocks) = (reading.attributes, reading.blocks);
             rest.unread = Some(Box::new(reading.rest));
         }
-        for name in self.required {
+        for name in self.required.iter().filter(|_| complete) {
             if !attributes.iter().any(|attribute| &*attribute.name.name == *name) {
                 diags.push(missing_argument(name, missing));
             }
@@ -90,7 +106,12 @@ impl Shape {
 
     /// As [`Shape::split`], but whatever else there is is a fault.
     pub fn content(&self, body: Body, open: Option<Span>, diags: &mut Diags) -> Split {
-        let split = self.split(body, open, diags);
+        self.content_where(body, open, true, diags)
+    }
+
+    /// As [`Shape::content`]; `complete`: must the required arguments be set?
+    pub fn content_where(&self, body: Body, open: Option<Span>, complete: bool, diags: &mut Diags) -> Split {
+        let split = self.split_where(body, open, complete, diags);
         for property in split.rest.unread.iter().flat_map(|unread| unread.properties()) {
             let kinds = self.blocks.iter().map(|(kind, _)| *kind);
             let unset = self

@@ -3,7 +3,7 @@
 //! Used by `config` for every module, and for values of the root module. Rules: Terraform `configs/named_values.go`,
 //! `terraform/eval_variable.go`.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_syntax::{Block, Body, Expr, ExprKind, parse_expression};
@@ -100,6 +100,28 @@ pub fn constant(expr: &Expr, ty: &Type, diags: &mut Diags) -> Option<Value> {
             .within(expr.span),
     );
     None
+}
+
+/// The arguments of a module call, by the name of the variable that each sets. `open`: where one that is missing is blamed.
+pub fn arguments_of_call<'b, 'v>(
+    body: &'b Body,
+    open: Span,
+    variables: impl IntoIterator<Item = &'v Variable>,
+) -> (BTreeMap<Arc<str>, &'b Expr>, Diags) {
+    let (optional, required): (Vec<_>, Vec<_>) = variables
+        .into_iter()
+        .map(|variable| (variable.default.is_some(), &*variable.name))
+        .partition(|(optional, _)| *optional);
+    let names = |list: Vec<(bool, &'v str)>| list.into_iter().map(|(_, name)| name).collect::<Vec<_>>();
+    let schema = arguments(&names(required), &names(optional));
+    let body = body::by_form(body, &schema);
+    let mut diags = Diags::new();
+    let content = body::sort(body, &schema, body.missing_item().or(Some(open)), &mut diags);
+    let given = content
+        .attributes
+        .into_iter()
+        .map(|(name, attribute)| (name, &attribute.expr));
+    (given.collect(), diags)
 }
 
 /// A schema of optional and required arguments of any type.

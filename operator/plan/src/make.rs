@@ -6,7 +6,7 @@ use std::{
 };
 
 use ashlar_addr::{ConfigResource, Provider as ProviderAddr};
-use ashlar_config::Module;
+use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_graph::Graph;
@@ -28,8 +28,8 @@ use crate::{
 
 /// All that a plan is made from.
 pub struct Inputs<'a> {
-    /// The configuration.
-    pub module: &'a Module,
+    /// The configuration, without what [`ashlar_config::limits`] tells of.
+    pub tree: &'a Tree,
     /// Its files, name and text, as they were loaded.
     pub files: Vec<(Arc<str>, Arc<str>)>,
     /// The input variables, typed, marked and validated.
@@ -63,23 +63,22 @@ pub struct Planned {
 }
 
 /// The schemas of all providers that configuration and state name.
-pub async fn fetch_schemas(
-    module: &Module,
-    state: &State,
-    providers: &dyn Providers,
-) -> Result<Schemas, Diags> {
-    let mut needed: BTreeSet<ProviderAddr> = module
-        .resources
-        .values()
-        .map(|config| config.provider_config.provider.clone())
-        .collect();
-    needed.extend(module.configured_providers());
+pub async fn fetch_schemas(tree: &Tree, state: &State, providers: &dyn Providers) -> Result<Schemas, Diags> {
+    let mut needed = tree.providers_in_use();
     needed.extend(
         state
             .resources
             .values()
             .map(|resource| resource.provider.provider.clone()),
     );
+    fetch_schemas_of(needed, providers).await
+}
+
+/// The schemas of these providers.
+pub async fn fetch_schemas_of(
+    needed: BTreeSet<ProviderAddr>,
+    providers: &dyn Providers,
+) -> Result<Schemas, Diags> {
     let fetched = join_all(needed.iter().map(|provider| providers.schema(provider))).await;
     let mut diags = Diags::new();
     let schemas = needed
@@ -98,8 +97,8 @@ pub async fn fetch_schemas(
 pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let schemas = inputs.schemas;
     let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
-    let mut checked = ashlar_config::check_schemas(inputs.module, &of, inputs.caps);
-    checked.extend(ashlar_config::self_references(inputs.module, &of));
+    let mut checked = ashlar_config::check_schemas(inputs.tree, &of, inputs.caps, &ashlar_config::ask_nobody);
+    checked.extend(ashlar_config::self_references(inputs.tree.root(), &of));
     if checked.has_errors() {
         return Planned {
             plan: None,
@@ -111,9 +110,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         // A first plan begins the history that its apply will write.
         state.lineage = inputs.outside.uuid();
     }
-    let moved = moves::apply_implied(inputs.module, &mut state);
+    let moved = moves::apply_implied(inputs.tree.root(), &mut state);
     let sight = Sight {
-        module: inputs.module,
+        module: inputs.tree.root(),
         state: &state,
         schemas,
     };
@@ -126,16 +125,16 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
             diags: faults,
         };
     }
-    let order = Order::of(&graph, inputs.module);
+    let order = Order::of(&graph, inputs.tree.root());
     let values = Values::new(
-        inputs.module,
+        inputs.tree.root(),
         &inputs.variables,
         &inputs.options.workspace,
         false,
         inputs.caps,
     );
     let engine = Engine::new(
-        inputs.module,
+        inputs.tree.root(),
         values,
         schemas,
         inputs.providers,
@@ -145,7 +144,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     );
     // A destroy run removes what state holds; beyond the refresh only what providers need of the configuration matters.
     let destroys = inputs.options.mode == Mode::Destroy;
-    let needed = destroys.then(|| removal_run::needs_of_providers(&graph, inputs.module, &state));
+    let needed = destroys.then(|| removal_run::needs_of_providers(&graph, inputs.tree.root(), &state));
     let needed = needed.as_ref().unwrap_or(&graph);
     let state_alone = destroys && (!inputs.options.refresh || state.is_empty());
     let walk = PlanWalk {
@@ -180,7 +179,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         removal_run::plan_removals(&engine, &mut found).await;
     } else {
         for (name, before) in &state.outputs {
-            if !inputs.module.outputs.contains_key(name) {
+            if !inputs.tree.root().outputs.contains_key(name) {
                 found.outputs.insert(name.clone(), outputs::removal(before));
             }
         }

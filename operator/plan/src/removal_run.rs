@@ -118,7 +118,7 @@ async fn plan_one(
         return Ok((forget_data(address, provider_config, before), Diags::new()));
     }
     // The change is planned and shown all the same.
-    let prevents = config.filter(|config| deposed.is_none() && config.lifecycle.prevent_destroy);
+    let prevents = config.filter(|config| deposed.is_none() && config.lifecycle.prevents_destroy());
     let faults = prevents.map(|config| prevented(&address, config));
     let provider = engine.provider(&provider_config)?;
     let (live, mut diags) = read_stored(engine, &*provider, &address, schema, object, None).await?;

@@ -347,7 +347,7 @@ impl PlanWalk<'_> {
             change.previous_address = self.moved.get(&address).cloned();
             found.add(&address.resource.config(), change);
             if let (Some((config, _)), None) = (wanted, deposed)
-                && config.lifecycle.prevent_destroy
+                && config.lifecycle.prevents_destroy()
             {
                 return Err(prevented(&address, config));
             }

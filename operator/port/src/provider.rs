@@ -197,6 +197,12 @@ pub trait Provider: Send + Sync {
     /// Checks a data source configuration, which may hold unknown values.
     async fn validate_data(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
 
+    /// Checks the configuration of an ephemeral resource, which may hold unknown values.
+    async fn validate_ephemeral(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Checks the configuration of an action, which may hold unknown values.
+    async fn validate_action(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
+
     /// Brings a stored object up to the present schema; `None` if the provider gave nothing.
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>>;
 

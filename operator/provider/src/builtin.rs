@@ -192,6 +192,14 @@ impl Provider for Builtin {
         Vec::new()
     }
 
+    async fn validate_ephemeral(&self, kind: &str, _config: &Value) -> Vec<ProviderDiag> {
+        unknown_kind(kind).into_iter().collect()
+    }
+
+    async fn validate_action(&self, kind: &str, _config: &Value) -> Vec<ProviderDiag> {
+        unknown_kind(kind).into_iter().collect()
+    }
+
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
         if let Some(diag) = unknown_kind(request.kind) {
             return Answer {

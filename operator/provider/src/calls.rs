@@ -114,6 +114,41 @@ impl Plugin {
         Ok(response.diagnostics)
     }
 
+    pub(crate) async fn try_validate_ephemeral(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "ValidateEphemeralResourceConfig";
+        let known = self.known().await?;
+        let schema = known.schema.ephemeral_resources.get(kind);
+        let schema = schema.ok_or_else(|| unknown("ephemeral resource type", kind))?;
+        let request = tfplugin::validate_ephemeral_resource_config::Request {
+            type_name: kind.to_owned(),
+            config: wire::encode(config, &schema.block.ty())
+                .map_err(|error| self.unwritable(CALL, &error))?,
+        };
+        let response = self.answer(CALL, self.client.validate_ephemeral(request).await)?;
+        Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_validate_action(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "ValidateActionConfig";
+        let known = self.known().await?;
+        let schema = known.schema.actions.get(kind);
+        let schema = schema.ok_or_else(|| unknown("action", kind))?;
+        let request = tfplugin::validate_action_config::Request {
+            type_name: kind.to_owned(),
+            config: wire::encode(config, &schema.ty()).map_err(|error| self.unwritable(CALL, &error))?,
+        };
+        let response = self.answer(CALL, self.client.validate_action(request).await)?;
+        Ok(response.diagnostics)
+    }
+
     pub(crate) async fn try_upgrade_state(
         &self,
         asked: &UpgradeRequest<'_>,

@@ -145,6 +145,8 @@ impl Client {
         configure: configure_provider = configure | configure_provider, read;
         validate_resource: validate_resource_config = validate_resource_type_config | validate_resource_config, check;
         validate_data: validate_data_resource_config = validate_data_source_config | validate_data_resource_config, check;
+        validate_ephemeral: validate_ephemeral_resource_config = validate_ephemeral_resource_config | validate_ephemeral_resource_config, check;
+        validate_action: validate_action_config = validate_action_config | validate_action_config, check;
         upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;
         upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
         read: read_resource = read_resource | read_resource, read;

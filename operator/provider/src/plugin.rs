@@ -188,6 +188,14 @@ impl Provider for Plugin {
         remarks(self.try_validate_data(kind, config).await)
     }
 
+    async fn validate_ephemeral(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        remarks(self.try_validate_ephemeral(kind, config).await)
+    }
+
+    async fn validate_action(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        remarks(self.try_validate_action(kind, config).await)
+    }
+
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
         self.try_upgrade_state(&request)
             .await

@@ -85,6 +85,15 @@ pub(crate) fn provider_schema(
             .into_iter()
             .map(plain)
             .collect::<Result<_, _>>()?,
+        actions: sent
+            .action_schemas
+            .into_iter()
+            .map(|(name, sent)| {
+                let sent = sent.schema.unwrap_or_default();
+                let converted = schema(sent, None).map_err(|error| error.inside(&name))?;
+                Ok((Arc::from(name), converted.block))
+            })
+            .collect::<Result<_, SchemaError>>()?,
         plan_destroy: capabilities.plan_destroy,
         get_provider_schema_optional: capabilities.get_provider_schema_optional,
         move_resource_state: capabilities.move_resource_state,
@@ -212,6 +221,14 @@ impl From<v5::SchemaResponse> for v6::SchemaResponse {
             provider_meta: sent.provider_meta.map(Into::into),
             server_capabilities: sent.server_capabilities,
             ephemeral_resource_schemas: all(sent.ephemeral_resource_schemas),
+            action_schemas: sent
+                .action_schemas
+                .into_iter()
+                .map(|(name, action)| {
+                    let schema = action.schema.map(Into::into);
+                    (name, v6::ActionSchema { schema })
+                })
+                .collect(),
         }
     }
 }

@@ -78,7 +78,7 @@ async fn attempt(
     outcome: &mut ApplyOutcome,
 ) -> Result<(), Diags> {
     let plan = wire::decode(request.plan)?;
-    let (module, diags) = load_module(&plan.config, plan.options.dialect, &mut outcome.sources);
+    let (tree, diags) = load_module(&plan.config, plan.options.dialect, &mut outcome.sources);
     if diags.has_errors() {
         return Err(diags);
     }
@@ -101,16 +101,16 @@ async fn attempt(
         &request.env,
         redact,
         outside.clone(),
-        module.dialect.version(),
+        tree.root().dialect.version(),
     );
-    let fetched = fetch_schemas(&module, &plan.prior_state, &plugins).await;
+    let fetched = fetch_schemas(&tree, &plan.prior_state, &plugins).await;
     let result = match fetched {
         Err(diags) => Err(diags),
         Ok(schemas) => {
             outcome.schemas = schemas;
             let applied = ashlar_apply::apply(Inputs {
                 plan: &plan,
-                module: &module,
+                module: tree.root(),
                 schemas: &outcome.schemas,
                 providers: &plugins,
                 caps: &caps,
@@ -119,7 +119,7 @@ async fn attempt(
                 store: request.store,
                 stop: request.stop,
                 patience: request.patience,
-                terraform_version: module.dialect.version(),
+                terraform_version: tree.root().dialect.version(),
             })
             .await;
             outcome.state = Some(applied.state);

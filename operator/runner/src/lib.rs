@@ -6,16 +6,20 @@
 mod apply;
 mod files;
 mod look;
+mod modules;
 mod outside;
 mod plan;
 mod providers;
 mod redact;
 mod settings;
+mod validate;
 
 pub use apply::{ApplyOutcome, ApplyRequest, apply};
 pub use ashlar_apply::Patience;
 pub use files::Files;
 pub use look::{LookRequest, Looked, look};
+pub use modules::{Folders, read_folder};
 pub use outside::SystemOutside;
 pub use plan::{PlanOutcome, PlanRequest, load_module, plan};
 pub use settings::Settings;
+pub use validate::validate;

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_config::{Absent, Input, Module, resolve_variables};
+use ashlar_config::{Absent, Input, Tree, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Schemas, Values, fetch_schemas};
 use ashlar_port::Outside;
@@ -38,7 +38,7 @@ pub struct LookRequest {
 
 /// A configuration over its state.
 pub struct Looked {
-    module: Module,
+    tree: Tree,
     variables: BTreeMap<Arc<str>, Value>,
     state: State,
     schemas: Schemas,
@@ -50,7 +50,7 @@ impl Looked {
     /// The values of everything, and what is at fault with some.
     pub fn values(&self) -> (Values<'_>, Diags) {
         ashlar_plan::look(
-            &self.module,
+            self.tree.root(),
             &self.variables,
             &self.state,
             &self.schemas,
@@ -66,7 +66,7 @@ pub async fn look(
     request: LookRequest,
     sources: &mut Sources,
 ) -> (Option<Looked>, Diags) {
-    let (module, mut diags) = load_module(&request.files, request.dialect, sources);
+    let (tree, mut diags) = load_module(&request.files, request.dialect, sources);
     if diags.has_errors() {
         return (None, diags);
     }
@@ -80,12 +80,13 @@ pub async fn look(
         applying: true,
         made: Arc::default(),
     };
-    let (variables, faults) = resolve_variables(&module, &request.inputs, Absent::Unknown, &caps, sources);
+    let (variables, faults) =
+        resolve_variables(tree.root(), &request.inputs, Absent::Unknown, &caps, sources);
     diags.extend(faults);
     if diags.has_errors() {
         return (None, diags);
     }
-    let Some(chosen) = diags.take(choose(settings, &module, &request.state).await) else {
+    let Some(chosen) = diags.take(choose(settings, &tree, &request.state).await) else {
         return (None, diags);
     };
     let redact = redactor(variables.values(), &request.state, &request.env);
@@ -96,12 +97,12 @@ pub async fn look(
         &request.env,
         redact,
         outside,
-        module.dialect.version(),
+        tree.root().dialect.version(),
     );
-    let schemas = fetch_schemas(&module, &request.state, &plugins).await;
+    let schemas = fetch_schemas(&tree, &request.state, &plugins).await;
     plugins.close().await;
     let looked = diags.take(schemas).map(|schemas| Looked {
-        module,
+        tree,
         variables,
         state: request.state,
         schemas,

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_config::{Absent, Input, Module, resolve_variables};
+use ashlar_config::{Absent, FoundModule, Input, Library, ModuleRequest, Tree, limits, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Outside, Progress};
@@ -52,13 +52,21 @@ pub struct PlanOutcome {
     pub redact: Redactor,
 }
 
-/// Reads the root module from its files.
-pub fn load_module(
-    files: &[(Arc<str>, Arc<str>)],
-    dialect: Dialect,
-    sources: &mut Sources,
-) -> (Module, Diags) {
-    ashlar_config::load(files.iter().cloned(), dialect, sources)
+/// Reads the root module from its files, and tells what of it cannot be planned.
+pub fn load_module(files: &[(Arc<str>, Arc<str>)], dialect: Dialect, sources: &mut Sources) -> (Tree, Diags) {
+    let constants = BTreeMap::new();
+    let (tree, mut diags) = ashlar_config::load(files.to_vec(), dialect, &constants, &mut NoModules, sources);
+    diags.extend(limits(&tree));
+    (tree, diags)
+}
+
+/// That modules are called is told by [`limits`].
+struct NoModules;
+
+impl Library for NoModules {
+    fn find(&mut self, _request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        Err(Diags::new())
+    }
 }
 
 /// Plans.
@@ -99,7 +107,7 @@ async fn attempt(
     diags: &mut Diags,
     redacted: &mut Redactor,
 ) -> Option<Plan> {
-    let (module, faults) = load_module(&request.files, request.options.dialect, sources);
+    let (tree, faults) = load_module(&request.files, request.options.dialect, sources);
     diags.extend(faults);
     if diags.has_errors() {
         return None;
@@ -114,12 +122,13 @@ async fn attempt(
         applying: false,
         made: Arc::default(),
     };
-    let (variables, faults) = resolve_variables(&module, &request.inputs, Absent::Refused, &caps, sources);
+    let (variables, faults) =
+        resolve_variables(tree.root(), &request.inputs, Absent::Refused, &caps, sources);
     diags.extend(faults);
     if diags.has_errors() {
         return None;
     }
-    let chosen = diags.take(choose(settings, &module, &request.state).await)?;
+    let chosen = diags.take(choose(settings, &tree, &request.state).await)?;
     let pins = chosen.pins.clone();
     let redact = redactor(variables.values(), &request.state, &request.env);
     *redacted = redact.clone();
@@ -130,15 +139,15 @@ async fn attempt(
         &request.env,
         redact,
         outside.clone(),
-        module.dialect.version(),
+        tree.root().dialect.version(),
     );
-    let fetched = fetch_schemas(&module, &request.state, &plugins).await;
+    let fetched = fetch_schemas(&tree, &request.state, &plugins).await;
     let planned = match diags.take(fetched) {
         None => None,
         Some(fetched) => {
             *schemas = fetched;
             let inputs = Inputs {
-                module: &module,
+                tree: &tree,
                 files: request.files,
                 variables,
                 state: request.state,

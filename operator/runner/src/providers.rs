@@ -9,7 +9,7 @@ use std::{
 };
 
 use ashlar_addr::Provider;
-use ashlar_config::Module;
+use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
 use ashlar_port::Outside;
@@ -28,8 +28,8 @@ pub(crate) struct Chosen {
 
 /// Chooses the newest package that the configuration allows for every provider in use; providers that only the state
 /// names may have any version.
-pub(crate) async fn choose(settings: &Settings, module: &Module, state: &State) -> Result<Chosen, Diags> {
-    let mut wanted = module.requirements();
+pub(crate) async fn choose(settings: &Settings, tree: &Tree, state: &State) -> Result<Chosen, Diags> {
+    let mut wanted = tree.requirements();
     for resource in state.resources.values() {
         wanted.entry(resource.provider.provider.clone()).or_default();
     }

@@ -33,6 +33,11 @@ pub struct Body {
     pub missing: Option<Span>,
     /// Faults found when the body was read by its schema.
     pub faults: Vec<Diag>,
+    /// Items that the schema does not know, found at the same time.
+    pub unwanted: Vec<Diag>,
+    /// Set if the body of an override file was laid over it. Items that a schema does not know are then passed over, and
+    /// these arguments, which only the override sets, are still missing where they are required.
+    pub overridden: Option<Vec<Arc<str>>>,
     /// A body in JSON that is not read yet; then there are no attributes and blocks.
     pub unread: Option<Box<Unread>>,
 }

@@ -16,6 +16,7 @@ mod ident;
 mod json;
 mod lexer;
 mod literal;
+mod overlay;
 mod parser;
 mod postfix;
 mod template;

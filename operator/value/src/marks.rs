@@ -7,6 +7,8 @@ pub enum Mark {
     Sensitive,
     /// Not to be stored in plan or state.
     Ephemeral,
+    /// From something deprecated: whoever uses it is told, which takes the mark off. Only set while a configuration is checked.
+    Deprecated,
 }
 
 impl Mark {
@@ -14,6 +16,7 @@ impl Mark {
         match self {
             Mark::Sensitive => 1,
             Mark::Ephemeral => 2,
+            Mark::Deprecated => 4,
         }
     }
 }
@@ -29,6 +32,9 @@ impl Marks {
     pub const SENSITIVE: Marks = Marks(Mark::Sensitive.bit());
     /// Ephemeral alone.
     pub const EPHEMERAL: Marks = Marks(Mark::Ephemeral.bit());
+
+    /// Deprecated alone.
+    pub const DEPRECATED: Marks = Marks(Mark::Deprecated.bit());
 
     /// Is there none?
     pub fn is_empty(self) -> bool {

@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{PathStep, Type};
+use crate::{ObjectAttr, ObjectType, PathStep, Type};
 
 /// All that a provider offers.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +19,8 @@ pub struct ProviderSchema {
     pub data_sources: BTreeMap<Arc<str>, Schema>,
     /// Ephemeral resource types.
     pub ephemeral_resources: BTreeMap<Arc<str>, Schema>,
+    /// Actions: what the `config` block of each holds.
+    pub actions: BTreeMap<Arc<str>, Block>,
     /// Does the provider want to be asked to plan deletions?
     pub plan_destroy: bool,
     /// May the schema be kept and not asked again of later processes?
@@ -55,6 +57,16 @@ impl IdentitySchema {
                 .iter()
                 .map(|(name, (ty, _))| (name.clone(), ty.clone())),
         )
+    }
+
+    /// What an import block gives: all that import must have, and others if they are known.
+    pub fn import_type(&self) -> Type {
+        let attrs = self.attributes.iter().map(|(name, (ty, required))| ObjectAttr {
+            name: name.clone(),
+            ty: ty.clone(),
+            optional: !required,
+        });
+        Type::Object(ObjectType::new(attrs).into())
     }
 }
 

@@ -78,12 +78,18 @@ fn plan(steps: Vec<Step>) -> Plan {
 /// Applies steps to a configuration without resources; the summaries of what was told.
 fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
     let mut sources = Sources::new();
-    let (module, faults) = ashlar_config::load([("main.tf", text)], Dialect::Terraform, &mut sources);
+    let (tree, faults) = ashlar_config::load(
+        vec![("main.tf".into(), text.into())],
+        Dialect::Terraform,
+        &Default::default(),
+        &mut (),
+        &mut sources,
+    );
     assert!(faults.is_empty(), "{faults}");
     let plan = plan(steps);
     let inputs = Inputs {
         plan: &plan,
-        module: &module,
+        module: tree.root(),
         schemas: &Schemas::new(),
         providers: &Nowhere,
         caps: &NoCaps,

@@ -27,7 +27,7 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
         );
     }
     let mut sources = Sources::new();
-    let (module, diags) = load_module(
+    let (tree, diags) = load_module(
         &inputs::module_files(&args.place.dir)?,
         args.language.dialect,
         &mut sources,
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
     };
     let schemas = Schemas::new();
     let sight = Sight {
-        module: &module,
+        module: tree.root(),
         state: &recovered.state,
         schemas: &schemas,
     };

@@ -1,27 +1,102 @@
-//! `ashlar validate`: checks the configuration without providers.
+//! `ashlar validate`: checks a configuration, its modules and its providers' arguments; nothing is planned.
 
 use std::process::ExitCode;
 
-use ashlar_diag::Sources;
-use ashlar_runner::load_module;
+use anyhow::Context;
+use ashlar_diag::{Diag, Diags, Severity, Sources, Span};
+use ashlar_runner::{read_folder, validate};
+use serde_json::{Value as Json, json};
 
-use super::inputs;
+use super::session;
 use crate::{args::ValidateArgs, printer::Printer};
 
 /// Runs the command.
-pub(crate) fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let dir = session::folder(&args.place)?;
+    let scratch = session::scratch()?;
+    let settings = session::settings(&args.place, &dir, scratch.path())?;
     let mut sources = Sources::new();
-    let (_, diags) = load_module(
-        &inputs::module_files(&args.dir)?,
-        args.language.dialect,
-        &mut sources,
-    );
-    printer.diags(&diags, &sources);
-    if diags.has_errors() {
-        return Ok(ExitCode::FAILURE);
+    let files =
+        read_folder(&dir, "").with_context(|| format!("The folder {} cannot be read", dir.display()))?;
+    let diags = validate(&settings, dir, files, args.language.dialect, &mut sources).await;
+    if args.json {
+        let text = serde_json::to_string_pretty(&answer(&diags, &sources))?;
+        printer.result(&format!("{text}\n"));
+    } else {
+        printer.diags(&diags, &sources);
+        if !diags.has_errors() {
+            let note = if diags.is_empty() {
+                "."
+            } else {
+                ", but look at the warnings."
+            };
+            printer.result(&format!("The configuration is valid{note}\n"));
+        }
     }
-    printer.result(
-        "The configuration is well-formed. Arguments are checked against the providers when it is planned.\n",
-    );
-    Ok(ExitCode::SUCCESS)
+    Ok(if diags.has_errors() {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    })
+}
+
+/// Source of the form: Terraform `internal/command/views/validate.go`, `views/json/diagnostic.go`.
+fn answer(diags: &Diags, sources: &Sources) -> Json {
+    let errors = diags.iter().filter(|diag| diag.is_error()).count();
+    json!({
+        "format_version": "1.0",
+        "valid": errors == 0,
+        "error_count": errors,
+        "warning_count": diags.len() - errors,
+        "diagnostics": diags.iter().map(|diag| diagnostic(diag, sources)).collect::<Vec<_>>(),
+    })
+}
+
+fn diagnostic(diag: &Diag, sources: &Sources) -> Json {
+    let severity = match diag.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+    };
+    let mut out = json!({"severity": severity, "summary": diag.summary, "detail": diag.detail});
+    if let Some(address) = &diag.address {
+        out["address"] = address.as_str().into();
+    }
+    let Some((span, place)) = diag.subject.and_then(|span| Some((span, sources.place(span)?))) else {
+        return out;
+    };
+    // An empty range is shown as one character wide.
+    let wider = usize::from(place.start == place.end);
+    let end = json!({
+        "line": place.end.line, "column": place.end.column + wider, "byte": place.end.byte + wider,
+    });
+    out["range"] = json!({
+        "filename": &*place.file,
+        "start": {"line": place.start.line, "column": place.start.column, "byte": place.start.byte},
+        "end": end,
+    });
+    out["snippet"] = snippet(span, wider, sources);
+    out
+}
+
+/// The lines around a place, and where in them it is.
+fn snippet(span: Span, wider: usize, sources: &Sources) -> Json {
+    let Some(source) = sources.get(span.file) else {
+        return Json::Null;
+    };
+    let (start, end) = (span.start as usize, span.end as usize);
+    let first = source.line_of(start);
+    let last = source.line_of(end.max(start + 1) - 1).max(first);
+    let lines: Vec<&str> = (first..=last).map(|line| source.line(line)).collect();
+    let from = source
+        .line_starts()
+        .get(first - 1)
+        .map_or(start, |line| *line as usize);
+    json!({
+        "context": Json::Null,
+        "code": lines.join("\n"),
+        "start_line": first,
+        "highlight_start_offset": start.saturating_sub(from),
+        "highlight_end_offset": (end + wider).saturating_sub(from),
+        "values": [],
+    })
 }

@@ -2,304 +2,297 @@
 //! that only a plan can know.
 //!
 //! Called when the schemas are known. What depends on something at fault is passed over, so that one fault is told once.
-//! Parts that need each other in a circle are passed over too: the engine's graph tells cycles.
-//! Rules: Terraform's validate walk (`node_resource_validate.go`, `node_output.go`, `eval_count.go`, `eval_for_each.go`).
+//! Parts that need each other in a circle are told alone. Rules: Terraform's validate walk (`node_resource_validate.go`,
+//! `node_output.go`, `eval_count.go`, `eval_for_each.go`).
 
+mod action;
+mod call;
+mod import;
+mod output;
+mod parts;
+mod provisioner;
 mod repeat;
 mod resource;
 mod scope;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
-use ashlar_addr::{Provider, ProviderConfig, Resource};
+use ashlar_addr::{Module as ModuleAddr, Provider, ProviderConfig, Resource};
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Reference, Subject, block_references, decode_block, evaluate, references, undeclared};
+use ashlar_eval::{decode_block, evaluate, undeclared};
 use ashlar_funcs::Caps;
-use ashlar_value::{Mark, Type, Value, convert, schema::ProviderSchema};
+use ashlar_value::{Value, schema::ProviderSchema};
 
-use crate::{Module, Output, ProviderBlock, reference::schema_of};
+use crate::tree::{Member, Tree};
+use parts::{Kind, Part, Parts, Schemas};
 use scope::{Repeated, StaticScope};
 
-/// Checks the module against the schemas of its providers.
+/// What a provider is asked about its part of a configuration.
+pub struct Question<'t> {
+    /// The provider.
+    pub provider: &'t ProviderConfig,
+    /// What is asked about.
+    pub about: About<'t>,
+    /// The body, for places of answers.
+    pub body: &'t ashlar_syntax::Body,
+    /// Its value.
+    pub config: Value,
+}
+
+/// What a provider is asked about.
+#[derive(Clone, Debug)]
+pub enum About<'t> {
+    /// Its own configuration.
+    Provider,
+    /// A resource of any mode, in a module.
+    Resource(&'t Resource, &'t ModuleAddr),
+    /// An action: its type, and its address.
+    Action(&'t Arc<str>, String),
+}
+
+/// Who asks providers: one list of faults for each question. Questions of one call are independent of each other.
+pub type Ask<'a> = dyn Fn(&[Question<'_>]) -> Vec<Diags> + 'a;
+
+/// Asks nobody.
+pub fn ask_nobody(questions: &[Question<'_>]) -> Vec<Diags> {
+    questions.iter().map(|_| Diags::new()).collect()
+}
+
+/// Checks a configuration against the schemas of its providers.
 pub fn check_schemas(
-    module: &Module,
+    tree: &Tree,
     schemas: &dyn Fn(&Provider) -> Option<Arc<ProviderSchema>>,
     caps: &dyn Caps,
+    ask: &Ask<'_>,
 ) -> Diags {
-    let needed = module.requirements().into_keys();
-    let schemas = needed
+    let needed = tree.requirements().into_keys();
+    let schemas: Schemas = needed
         .filter_map(|provider| schemas(&provider).map(|schema| (provider, schema)))
         .collect();
+    let unknown: Diags = tree
+        .members
+        .values()
+        .flat_map(|member| member.module.resources.values())
+        .flat_map(|config| &config.provisioners)
+        .filter_map(provisioner::unknown_kind)
+        .collect();
+    if unknown.has_errors() {
+        return unknown;
+    }
+    let mut early = import::without_target(tree);
+    for member in tree.members.values() {
+        for config in member.module.resources.values() {
+            early.extend(action::trigger_faults(&member.module, &config.lifecycle));
+        }
+    }
+    if early.has_errors() {
+        return early;
+    }
+    let parts = Parts::of(tree, &schemas);
+    let groups = parts.groups();
+    let circles: Diags = groups
+        .iter()
+        .filter(|group| group.len() > 1)
+        .map(|group| circle(&parts, group))
+        .collect();
+    if circles.has_errors() {
+        return circles;
+    }
     let mut check = Check {
-        module,
+        tree,
         schemas,
         caps,
         locals: BTreeMap::new(),
         diags: Diags::new(),
     };
-    check.run();
+    let order: Vec<usize> = groups.into_iter().flatten().collect();
+    check.run(&parts, &order, ask);
     check.diags
 }
 
-/// One thing to evaluate.
-#[derive(Clone, Copy)]
-enum Part<'m> {
-    Validations(&'m Arc<str>),
-    Local(&'m Arc<str>),
-    Provider(&'m ProviderConfig, &'m ProviderBlock),
-    Resource(&'m Resource),
-    Output(&'m Output),
+fn circle(parts: &Parts<'_>, group: &[usize]) -> Diag {
+    let mut names: Vec<String> = group
+        .iter()
+        .filter_map(|at| parts.all.get(*at))
+        .map(Part::to_string)
+        .collect();
+    names.sort();
+    let detail = "Each of these needs another of them first, so none can be the first. Take one of the references out.";
+    Diag::error(format!("Cycle: {}", names.join(", ")), detail)
 }
 
 /// What has been found out so far.
-struct Check<'a> {
-    module: &'a Module,
-    schemas: BTreeMap<Provider, Arc<ProviderSchema>>,
-    caps: &'a dyn Caps,
-    locals: BTreeMap<Arc<str>, Value>,
+struct Check<'t> {
+    tree: &'t Tree,
+    schemas: Schemas,
+    caps: &'t dyn Caps,
+    locals: BTreeMap<&'t ModuleAddr, HashMap<&'t Arc<str>, Value>>,
     diags: Diags,
 }
 
-impl<'a> Check<'a> {
-    fn run(&mut self) {
-        let parts = self.parts();
-        let needs: Vec<Vec<usize>> = self.needs(&parts);
-        let mut needed_by: Vec<Vec<usize>> = vec![Vec::new(); parts.len()];
-        let mut waiting: Vec<usize> = needs.iter().map(Vec::len).collect();
-        for (at, needs) in needs.iter().enumerate() {
-            for need in needs {
-                if let Some(list) = needed_by.get_mut(*need) {
-                    list.push(at);
-                }
-            }
-        }
-        let mut failed = vec![false; parts.len()];
-        let mut ready: Vec<usize> = (0..parts.len())
-            .filter(|at| waiting.get(*at) == Some(&0))
-            .rev()
-            .collect();
-        while let Some(at) = ready.pop() {
-            let skip = needs
-                .get(at)
-                .into_iter()
-                .flatten()
-                .any(|need| failed.get(*need) == Some(&true));
-            let fault = skip || parts.get(at).is_some_and(|part| !self.visit(*part));
-            if let Some(failed) = failed.get_mut(at) {
-                *failed = fault;
-            }
-            for next in needed_by.get(at).into_iter().flatten() {
-                if let Some(count) = waiting.get_mut(*next) {
-                    *count -= 1;
-                    if *count == 0 {
-                        ready.push(*next);
-                    }
-                }
-            }
-        }
-    }
+/// What came of one part.
+#[derive(Default)]
+struct Outcome<'t> {
+    diags: Diags,
+    question: Option<Question<'t>>,
+    local: Option<Value>,
+}
 
-    fn parts(&self) -> Vec<Part<'a>> {
-        let module = self.module;
-        let mut used: BTreeMap<&ProviderConfig, &ProviderBlock> = BTreeMap::new();
-        for config in module.resources.values() {
-            let provider = &config.provider_config;
-            if !used.contains_key(provider)
-                && let Some(block) = module.provider_block(provider)
-            {
-                used.insert(provider, block);
+impl<'t> Check<'t> {
+    /// Evaluates all parts in order, wave by wave: a wave's parts do not need each other, so providers are asked of all of
+    /// them at once.
+    fn run(&mut self, parts: &Parts<'t>, order: &[usize], ask: &Ask<'_>) {
+        let mut depth = vec![0_usize; parts.all.len()];
+        let mut waves: Vec<Vec<usize>> = Vec::new();
+        for at in order {
+            let needs = parts.needs.get(*at).into_iter().flatten();
+            let own = needs
+                .filter_map(|need| depth.get(*need))
+                .max()
+                .map_or(0, |deepest| deepest + 1);
+            if let Some(depth) = depth.get_mut(*at) {
+                *depth = own;
+            }
+            if waves.len() <= own {
+                waves.resize_with(own + 1, Vec::new);
+            }
+            if let Some(wave) = waves.get_mut(own) {
+                wave.push(*at);
             }
         }
-        let variables = module
-            .variables
-            .iter()
-            .filter(|(_, variable)| !variable.validations.is_empty());
-        variables
-            .map(|(name, _)| Part::Validations(name))
-            .chain(module.locals.keys().map(Part::Local))
-            .chain(
-                used.into_iter()
-                    .map(|(provider, block)| Part::Provider(provider, block)),
-            )
-            .chain(module.resources.keys().map(Part::Resource))
-            .chain(module.outputs.values().map(Part::Output))
-            .collect()
-    }
-
-    /// For each part the positions of those it needs, each once, itself left out.
-    fn needs(&self, parts: &[Part<'a>]) -> Vec<Vec<usize>> {
-        let mut by_subject: BTreeMap<Subject, usize> = BTreeMap::new();
-        let mut by_provider: BTreeMap<&ProviderConfig, usize> = BTreeMap::new();
-        for (at, part) in parts.iter().enumerate() {
-            match part {
-                Part::Local(name) => {
-                    by_subject.insert(Subject::Local((*name).clone()), at);
-                }
-                Part::Resource(resource) => {
-                    by_subject.insert(Subject::Resource((*resource).clone()), at);
-                }
-                Part::Provider(provider, _) => {
-                    by_provider.insert(provider, at);
-                }
-                Part::Validations(_) | Part::Output(_) => {}
-            }
-        }
-        let needs_of = |(at, part): (usize, &Part<'a>)| {
-            let mut needs: Vec<usize> = self
-                .subjects(*part)
-                .iter()
-                .filter_map(|subject| by_subject.get(subject))
-                .copied()
-                .collect();
-            if let Part::Resource(resource) = part
-                && let Some(config) = self.module.resources.get(*resource)
-            {
-                needs.extend(by_provider.get(&config.provider_config));
-            }
-            needs.sort_unstable();
-            needs.dedup();
-            needs.retain(|need| *need != at);
-            needs
-        };
-        parts.iter().enumerate().map(needs_of).collect()
-    }
-
-    fn subjects(&self, part: Part<'a>) -> Vec<Subject> {
-        let module = self.module;
-        let mut found: Vec<Reference<'a>> = Vec::new();
-        let mut others: Vec<Subject> = Vec::new();
-        match part {
-            Part::Validations(name) => {
-                let rules = module
-                    .variables
-                    .get(name)
-                    .into_iter()
-                    .flat_map(|variable| &variable.validations);
-                for rule in rules {
-                    found.extend(references(&rule.condition).0);
-                    found.extend(references(&rule.error_message).0);
-                }
-            }
-            Part::Local(name) => {
-                if let Some(local) = module.locals.get(name) {
-                    found.extend(references(&local.expr).0);
-                }
-            }
-            Part::Provider(provider, block) => {
-                if let Some(schemas) = self.schemas.get(&provider.provider) {
-                    found.extend(block_references(&block.body, &schemas.provider.block).0);
-                }
-            }
-            Part::Resource(resource) => {
-                let Some(config) = module.resources.get(resource) else {
-                    return others;
+        let mut failed = vec![false; parts.all.len()];
+        for wave in waves {
+            let mut questions = Vec::new();
+            let mut asked = Vec::new();
+            for at in wave {
+                let mut needs = parts.needs.get(at).into_iter().flatten();
+                let skip = needs.any(|need| failed.get(*need) == Some(&true));
+                let Some(part) = parts.all.get(at).filter(|_| !skip) else {
+                    mark(&mut failed, at);
+                    continue;
                 };
-                for expr in config.expressions() {
-                    found.extend(references(expr).0);
+                let outcome = self.visit(*part);
+                if let (Kind::Local(name), Some(value)) = (part.kind, outcome.local) {
+                    self.locals.entry(part.path).or_default().insert(name, value);
                 }
-                let schemas = self.schemas.get(&config.provider_config.provider);
-                if let Some(schema) = schemas.and_then(|schemas| schema_of(schemas, resource)) {
-                    found.extend(block_references(&config.body, &schema.block).0);
+                if outcome.diags.has_errors() {
+                    mark(&mut failed, at);
+                } else if let Some(question) = outcome.question {
+                    questions.push(question);
+                    asked.push(at);
                 }
-                others.extend(config.depends_on.iter().map(|depends| depends.subject.clone()));
+                self.diags.extend(outcome.diags);
             }
-            Part::Output(output) => {
-                for expr in output.expressions() {
-                    found.extend(references(expr).0);
+            if questions.is_empty() {
+                continue;
+            }
+            for (at, answer) in asked.into_iter().zip(ask(&questions)) {
+                if answer.has_errors() {
+                    mark(&mut failed, at);
                 }
-                others.extend(output.depends_on.iter().map(|depends| depends.subject.clone()));
+                self.diags.extend(answer);
             }
         }
-        others.extend(found.into_iter().map(|reference| reference.subject));
-        others
     }
 
-    /// Evaluates a part; `false` if it has an error.
-    fn visit(&mut self, part: Part<'a>) -> bool {
-        let mut diags = Diags::new();
-        let scope = StaticScope::new(self, Repeated::No, None);
-        let mut local = None;
-        match part {
-            Part::Validations(name) => {
-                if let Some(variable) = self.module.variables.get(name) {
-                    diags.extend(variable.validate(&scope));
+    fn visit(&self, part: Part<'t>) -> Outcome<'t> {
+        let Part { path, member, kind } = part;
+        let scope = StaticScope::new(self, path, member);
+        let diags_only = |diags| Outcome {
+            diags,
+            ..Outcome::default()
+        };
+        match kind {
+            Kind::Variable(name) => diags_only(self.argument(path, member, name)),
+            Kind::Validations(name) => {
+                let variable = member.module.variables.get(name);
+                let told = variable.map(|variable| variable.validate(&scope));
+                diags_only(told.unwrap_or_default())
+            }
+            Kind::Local(name) => {
+                let Some(local) = member.module.locals.get(name) else {
+                    return Outcome::default();
+                };
+                let own = undeclared::own_local(name, &local.expr);
+                if own.has_errors() {
+                    return diags_only(own);
+                }
+                let (value, mut diags) = evaluate(&local.expr, &scope);
+                let value = scope.used(value, local.expr.span, &mut diags);
+                Outcome {
+                    diags,
+                    local: Some(value),
+                    question: None,
                 }
             }
-            Part::Local(name) => {
-                if let Some(declared) = self.module.locals.get(name) {
-                    diags.extend(undeclared::own_local(name, &declared.expr));
-                    if !diags.has_errors() {
-                        let (value, faults) = evaluate(&declared.expr, &scope);
-                        diags.extend(faults);
-                        local = Some((name.clone(), value));
-                    }
-                }
-            }
-            Part::Provider(provider, block) => {
-                // A block without arguments is not looked at: it configures nothing.
-                let is_empty = block.body.is_empty();
-                if let Some(schemas) = self.schemas.get(&provider.provider).filter(|_| !is_empty) {
-                    diags.extend(decode_block(&block.body, &schemas.provider.block, &scope).1);
-                }
-            }
-            Part::Resource(resource) => diags.extend(self.resource(resource)),
-            Part::Output(output) => diags.extend(self.output(output, &scope)),
+            Kind::Provider(config) => self.provider(path, member, config),
+            Kind::Resource(resource) => self.resource(path, member, resource),
+            Kind::Output(name) => match member.module.outputs.get(name) {
+                Some(output) => diags_only(self.output(path, output, &scope)),
+                None => Outcome::default(),
+            },
+            Kind::Call(name) => match member.module.calls.get(name) {
+                Some(call) => diags_only(self.call(call, &scope)),
+                None => Outcome::default(),
+            },
+            Kind::Close(_) => Outcome::default(),
+            Kind::Check(name) => match member.module.checks.get(name) {
+                Some(check) => diags_only(self.asserts(&scope.in_check(name), check)),
+                None => Outcome::default(),
+            },
+            Kind::Action(key) => self.action(path, member, key),
         }
-        self.locals.extend(local);
-        let sound = !diags.has_errors();
-        self.diags.extend(diags);
-        sound
     }
 
-    fn output(&self, output: &Output, scope: &StaticScope<'_>) -> Diags {
-        if output.ephemeral {
-            let detail = "Outputs of the root module are kept in state, so they cannot be ephemeral.";
-            return Diag::error("Ephemeral output not allowed", detail)
-                .at(output.header)
-                .into();
+    fn provider(&self, path: &'t ModuleAddr, member: &'t Member, config: &'t ProviderConfig) -> Outcome<'t> {
+        let block = member.module.own_block(config);
+        // A block without arguments is not looked at: it configures nothing.
+        let (Some(block), Some(schemas)) = (
+            block.filter(|block| !block.body.is_empty()),
+            self.schemas.get(&config.provider),
+        ) else {
+            return Outcome::default();
+        };
+        let scope = StaticScope::new(self, path, member);
+        let (value, mut diags) = decode_block(&block.body, &schemas.provider.block, &scope);
+        let value = scope.used_in(value, &block.body, &mut diags);
+        let question = (!diags.has_errors()).then(|| Question {
+            provider: config,
+            about: About::Provider,
+            body: &block.body,
+            config: value.unmark_deep().0,
+        });
+        Outcome {
+            diags,
+            question,
+            local: None,
         }
+    }
+
+    fn asserts(&self, scope: &StaticScope<'_, 't>, check: &crate::Check) -> Diags {
         let mut diags = Diags::new();
-        for rule in &output.preconditions {
-            diags.extend(evaluate(&rule.condition, scope).1);
-            diags.extend(evaluate(&rule.error_message, scope).1);
-        }
-        if diags.has_errors() {
-            return diags;
-        }
-        let (value, faults) = evaluate(&output.value, scope);
-        let failed = faults.has_errors();
-        diags.extend(faults);
-        let value = match &output.defaults {
-            Some(defaults) if !failed => defaults.apply(&value),
-            _ => value,
-        };
-        let value = match convert(&value, &output.ty) {
-            _ if failed => Value::unknown(Type::Dynamic),
-            Ok(value) => value,
-            Err(error) => {
-                let detail = format!("The value does not fit the output's type: {}.", error.message);
-                diags.push(Diag::error("Invalid output value", detail).at(output.value.span));
-                Value::unknown(Type::Dynamic)
-            }
-        };
-        diags.extend(scope.depends_on(&output.depends_on, &output.depends_on_faults));
-        if !output.sensitive && value.marks_deep().contains(Mark::Sensitive) {
-            let detail = "The value holds sensitive values, and outputs are shown. Set sensitive = true to confirm that it \
-                          is meant.";
-            diags.push(Diag::error("Output refers to sensitive values", detail).at(output.header));
-        }
-        if diags.has_errors() {
-            return diags;
-        }
-        if value.marks_deep().contains(Mark::Ephemeral) {
-            let detail = "The value is ephemeral, but outputs of the root module are kept in state.";
-            diags.push(Diag::error("Ephemeral value not allowed", detail).at(output.value.span));
-        } else if let Some(place) = output.deprecated {
-            let detail =
-                "No module calls the root module, so nobody could be told that its output is deprecated.";
-            diags.push(Diag::error("Root module output deprecated", detail).at(place));
+        for rule in &check.asserts {
+            diags.extend(rule.judge_form(scope));
         }
         diags
+    }
+}
+
+fn mark(failed: &mut [bool], at: usize) {
+    if let Some(failed) = failed.get_mut(at) {
+        *failed = true;
+    }
+}
+
+/// How instances of the block around are told apart.
+fn repeated(count: bool, for_each: bool) -> Repeated {
+    match (count, for_each) {
+        (true, _) => Repeated::Count,
+        (false, true) => Repeated::ForEach,
+        (false, false) => Repeated::No,
     }
 }
 

@@ -3,19 +3,22 @@
 //! Rules: Terraform `eval_count.go`, `eval_for_each.go` (`ValidateResourceValue`).
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Scope, evaluate, evaluate_as};
+use ashlar_eval::{evaluate, evaluate_as};
 use ashlar_syntax::Expr;
 use ashlar_value::{Data, Mark, Type, Value};
+
+use super::scope::StaticScope;
 
 const EPHEMERAL: &str =
     "The value is ephemeral, so it may differ between plan and apply. Use a lasting value.";
 
 /// Faults of a `count`.
-pub(super) fn count(expr: &Expr, scope: &dyn Scope) -> Diags {
+pub(super) fn count(expr: &Expr, scope: &StaticScope<'_, '_>) -> Diags {
     let (value, mut diags) = evaluate_as(expr, &Type::Number, scope);
     if diags.has_errors() {
         return diags;
     }
+    let value = scope.used(value, expr.span, &mut diags);
     let mut fail = |detail: &str| diags.push(Diag::error("Invalid count argument", detail).at(expr.span));
     if value.marks().contains(Mark::Ephemeral) {
         fail(EPHEMERAL);
@@ -33,11 +36,12 @@ pub(super) fn count(expr: &Expr, scope: &dyn Scope) -> Diags {
 }
 
 /// Faults of a `for_each`.
-pub(super) fn for_each(expr: &Expr, scope: &dyn Scope) -> Diags {
+pub(super) fn for_each(expr: &Expr, scope: &StaticScope<'_, '_>) -> Diags {
     let (value, mut diags) = evaluate(expr, scope);
     if diags.has_errors() {
         return diags;
     }
+    let value = scope.used(value, expr.span, &mut diags);
     let mut fail = |detail: &str| diags.push(Diag::error("Invalid for_each argument", detail).at(expr.span));
     if value.marks().contains(Mark::Sensitive) {
         fail(

@@ -2,30 +2,36 @@
 //!
 //! Rules: Terraform `node_resource_validate.go`. The provider's own validation is asked for by the engine.
 
-use ashlar_addr::{Mode, Resource};
+use ashlar_addr::{Mode, Module as ModuleAddr, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{decode_block, evaluate, locate, suggest, undeclared};
-use ashlar_syntax::{Step, Traversal};
+use ashlar_syntax::{Body, Step, Traversal};
 use ashlar_value::{
     Mark, Path, PathStep, Value,
     schema::{Block, ProviderSchema},
 };
 
-use super::{
-    Check, repeat,
-    scope::{Repeated, StaticScope},
-};
-use crate::{ResourceConfig, reference::schema_of};
+use super::{About, Check, Outcome, Question, repeated, scope::StaticScope};
+use crate::{ResourceConfig, reference::schema_of, tree::Member};
 
-impl Check<'_> {
-    pub(super) fn resource(&self, resource: &Resource) -> Diags {
-        let Some(config) = self.module.resources.get(resource) else {
-            return Diags::new();
+impl<'t> Check<'t> {
+    pub(super) fn resource(
+        &self,
+        path: &'t ModuleAddr,
+        member: &'t Member,
+        resource: &'t Resource,
+    ) -> Outcome<'t> {
+        let Some(config) = member.module.resources.get(resource) else {
+            return Outcome::default();
         };
-        let mut diags = self.arguments(resource, config);
-        let repeated = repeated(config);
-        let outside = StaticScope::new(self, repeated, None);
-        let inside = StaticScope::new(self, repeated, Some(resource));
+        let mut diags = self.imports(path, resource);
+        let mut outcome = self.arguments(path, member, resource, config);
+        diags.extend(std::mem::take(&mut outcome.diags));
+        let repeated = repeated(config.count.is_some(), config.for_each.is_some());
+        let outside = StaticScope::new(self, path, member).repeated(repeated);
+        let inside = StaticScope::new(self, path, member)
+            .repeated(repeated)
+            .with_self(resource);
         for rule in &config.lifecycle.preconditions {
             diags.extend(evaluate(&rule.condition, &outside).1);
             diags.extend(evaluate(&rule.error_message, &outside).1);
@@ -34,58 +40,88 @@ impl Check<'_> {
             diags.extend(evaluate(&rule.condition, &inside).1);
             diags.extend(evaluate(&rule.error_message, &inside).1);
         }
-        diags
+        for provisioner in &config.provisioners {
+            diags.extend(self.provisioner(provisioner, config.connection.as_ref(), &inside));
+            if diags.has_errors() {
+                break;
+            }
+        }
+        outcome.diags = diags;
+        outcome
     }
 
-    fn arguments(&self, resource: &Resource, config: &ResourceConfig) -> Diags {
-        let outside = StaticScope::new(self, Repeated::No, None);
+    fn arguments(
+        &self,
+        path: &'t ModuleAddr,
+        member: &'t Member,
+        resource: &'t Resource,
+        config: &'t ResourceConfig,
+    ) -> Outcome<'t> {
+        let outside = StaticScope::new(self, path, member);
         let mut diags = Diags::new();
         if let Some(count) = &config.count {
-            diags.extend(repeat::count(count, &outside));
+            diags.extend(outside.count(count));
         } else if let Some(for_each) = &config.for_each {
-            diags.extend(repeat::for_each(for_each, &outside));
+            diags.extend(outside.for_each(for_each));
         }
         diags.extend(outside.depends_on(&config.depends_on, &config.depends_on_faults));
         let provider = &config.provider_config.provider;
+        let told = |diags| Outcome {
+            diags,
+            ..Outcome::default()
+        };
         let Some(schemas) = self.schemas.get(provider) else {
             let detail = format!(
                 "The schema of the provider {} is not known.",
                 provider.for_display()
             );
             diags.push(Diag::error("Failed provider schema lookup", detail).at(config.kind));
-            return diags;
+            return told(diags);
         };
         let Some(schema) = schema_of(schemas, resource) else {
             diags.push(unknown_type(schemas, resource, config));
-            return diags;
+            return told(diags);
         };
-        let scope = StaticScope::new(self, repeated(config), None);
+        let repeated = repeated(config.count.is_some(), config.for_each.is_some());
+        let scope = StaticScope::new(self, path, member).repeated(repeated);
         let (value, faults) = decode_block(&config.body, &schema.block, &scope);
         let failed = faults.has_errors();
         diags.extend(faults);
         if failed {
-            return diags;
+            return told(diags);
         }
-        diags.extend(ephemeral_faults(&value, &schema.block, resource, config));
+        let value = scope.used_in(value, &config.body, &mut diags);
+        let address = resource.within_config(path.clone()).to_string();
+        if resource.mode != Mode::Ephemeral {
+            diags.extend(ephemeral_faults(&value, &schema.block, &address, &config.body));
+        }
         for traversal in &config.lifecycle.ignored {
             ignored(traversal, &schema.block, config, &mut diags);
         }
-        diags
-    }
-}
-
-fn repeated(config: &ResourceConfig) -> Repeated {
-    match (&config.count, &config.for_each) {
-        (Some(_), _) => Repeated::Count,
-        (None, Some(_)) => Repeated::ForEach,
-        (None, None) => Repeated::No,
+        let question = Question {
+            provider: &config.provider_config,
+            about: About::Resource(resource, path),
+            body: &config.body,
+            config: value.unmark_deep().0,
+        };
+        Outcome {
+            diags,
+            question: Some(question),
+            local: None,
+        }
     }
 }
 
 fn unknown_type(schemas: &ProviderSchema, resource: &Resource, config: &ResourceConfig) -> Diag {
     let kind = &resource.kind;
     let (summary, what, other, known) = match resource.mode {
-        Mode::Managed | Mode::Ephemeral => {
+        Mode::Ephemeral => (
+            "Invalid ephemeral resource",
+            "ephemeral resource type",
+            None,
+            &schemas.ephemeral_resources,
+        ),
+        Mode::Managed => {
             let other = schemas
                 .data_sources
                 .contains_key(kind)
@@ -119,7 +155,7 @@ fn unknown_type(schemas: &ProviderSchema, resource: &Resource, config: &Resource
 }
 
 /// Ephemeral values in arguments that are kept.
-fn ephemeral_faults(value: &Value, schema: &Block, resource: &Resource, config: &ResourceConfig) -> Diags {
+pub(super) fn ephemeral_faults(value: &Value, schema: &Block, address: &str, body: &Body) -> Diags {
     let mut diags = Diags::new();
     if !value.marks_deep().contains(Mark::Ephemeral) {
         return diags;
@@ -145,8 +181,8 @@ fn ephemeral_faults(value: &Value, schema: &Block, resource: &Resource, config: 
             "{:?} is kept in state, so it cannot be set to an ephemeral value. Only write-only arguments can.",
             name.trim_start_matches('.')
         );
-        let diag = Diag::error("Invalid use of ephemeral value", detail).about(resource);
-        diags.push(match locate(&config.body, &path) {
+        let diag = Diag::error("Invalid use of ephemeral value", detail).about(address);
+        diags.push(match locate(body, &path) {
             Some(place) => diag.at(place),
             None => diag,
         });

@@ -2,14 +2,17 @@
 //!
 //! Rules: Terraform `terraform/evaluate.go` in its validate walk.
 
-use ashlar_addr::Resource;
-use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Reference, Scope, Subject, undeclared};
-use ashlar_funcs::Caps;
-use ashlar_value::{Dialect, Marks, Type, Value};
+use std::sync::Arc;
 
-use super::Check;
-use crate::{DependsOn, check_reference, reference::schema_of};
+use ashlar_addr::{Mode, Module as ModuleAddr, Resource};
+use ashlar_diag::{Diag, Diags, Span};
+use ashlar_eval::{Reference, Scope, Subject, locate, undeclared};
+use ashlar_funcs::Caps;
+use ashlar_syntax::{Body, Expr};
+use ashlar_value::{Dialect, Mark, Marks, ObjectAttr, ObjectType, Path, PathStep, Type, Value};
+
+use super::{Check, repeat};
+use crate::{DependsOn, check_reference, reference::schema_of, static_expr, tree::Member};
 
 /// What tells the instances of the block around apart.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -20,28 +23,183 @@ pub(super) enum Repeated {
     Count,
     /// `each.key` and `each.value` are there.
     ForEach,
+    /// Whatever is used may be there.
+    Unknown,
 }
 
 /// The scope of one block.
-pub(super) struct StaticScope<'c> {
-    check: &'c Check<'c>,
+pub(super) struct StaticScope<'c, 't> {
+    check: &'c Check<'t>,
+    path: &'t ModuleAddr,
+    member: &'t Member,
     repeated: Repeated,
     /// What `self` means.
-    this: Option<&'c Resource>,
+    this: Option<&'t Resource>,
+    /// The check block around.
+    inside: Option<&'t Arc<str>>,
 }
 
-impl<'c> StaticScope<'c> {
-    pub(super) fn new(check: &'c Check<'_>, repeated: Repeated, this: Option<&'c Resource>) -> Self {
+impl<'c, 't> StaticScope<'c, 't> {
+    pub(super) fn new(check: &'c Check<'t>, path: &'t ModuleAddr, member: &'t Member) -> Self {
         Self {
             check,
-            repeated,
-            this,
+            path,
+            member,
+            repeated: Repeated::No,
+            this: None,
+            inside: None,
+        }
+    }
+
+    pub(super) fn repeated(self, repeated: Repeated) -> Self {
+        Self { repeated, ..self }
+    }
+
+    pub(super) fn with_self(self, this: &'t Resource) -> Self {
+        Self {
+            this: Some(this),
+            ..self
+        }
+    }
+
+    pub(super) fn in_check(self, name: &'t Arc<str>) -> Self {
+        Self {
+            inside: Some(name),
+            ..self
+        }
+    }
+
+    /// Is nobody told of what is deprecated here?
+    fn is_quiet(&self) -> bool {
+        let mut path = self.path.clone();
+        while let Some((parent, call)) = self.check.tree.call(&path) {
+            if call.ignore_nested_deprecations {
+                return true;
+            }
+            path = parent;
+        }
+        false
+    }
+
+    fn tell(&self, place: Option<Span>, diags: &mut Diags) {
+        if self.is_quiet() {
+            return;
+        }
+        let detail = "The value comes from something that is deprecated. Its own documentation tells what to use instead.";
+        let diag = Diag::warning("Deprecated value used", detail);
+        diags.push(match place {
+            Some(place) => diag.at(place),
+            None => diag,
+        });
+    }
+
+    /// The value, of which it is told if it is itself from something deprecated.
+    pub(super) fn used(&self, value: Value, place: Span, diags: &mut Diags) -> Value {
+        if value.marks().contains(Mark::Deprecated) {
+            self.tell(Some(place), diags);
+        }
+        let marks = value.marks().without(Mark::Deprecated);
+        value.with_only_marks(marks)
+    }
+
+    /// The value of an expression, told of each part that is from something deprecated.
+    pub(super) fn used_deep(&self, value: Value, expr: &Expr, diags: &mut Diags) -> Value {
+        for path in deprecated(&value) {
+            self.tell(Some(part(expr, &path.0)), diags);
+        }
+        undeprecated(value)
+    }
+
+    /// As [`StaticScope::used_deep`], for the value of a block.
+    pub(super) fn used_in(&self, value: Value, body: &Body, diags: &mut Diags) -> Value {
+        for path in deprecated(&value) {
+            self.tell(locate(body, &path).or(body.missing_item()), diags);
+        }
+        undeprecated(value)
+    }
+
+    pub(super) fn count(&self, expr: &Expr) -> Diags {
+        repeat::count(expr, self)
+    }
+
+    pub(super) fn for_each(&self, expr: &Expr) -> Diags {
+        repeat::for_each(expr, self)
+    }
+
+    /// What an expression of the module sees of a resource.
+    fn resource(&self, resource: &Resource) -> Value {
+        if resource.mode == Mode::Ephemeral {
+            return Value::dynamic().with_marks(Marks::EPHEMERAL);
+        }
+        let config = self.member.module.resources.get(resource);
+        let single = config.filter(|config| config.count.is_none() && config.for_each.is_none());
+        let schema = single.and_then(|config| {
+            let schemas = self.check.schemas.get(&config.provider_config.provider)?;
+            schema_of(schemas, resource)
+        });
+        let Some(schema) = schema else {
+            return Value::dynamic();
+        };
+        let block = &schema.block;
+        let attributes = block.attributes.iter().map(|(name, attribute)| {
+            let value = Value::unknown(attribute.ty());
+            (name.clone(), deprecating(value, attribute.deprecated.is_some()))
+        });
+        let blocks = block.blocks.iter().map(|(name, nested)| {
+            let value = Value::unknown(nested.ty());
+            (
+                name.clone(),
+                deprecating(value, nested.block.deprecated.is_some()),
+            )
+        });
+        let value = Value::object(attributes.chain(blocks).collect::<Vec<_>>());
+        deprecating(value, block.deprecated.is_some())
+    }
+
+    /// A data source inside a check block is seen by that block alone.
+    fn scoped(&self, reference: &Reference<'_>, resource: &Resource) -> Option<Diag> {
+        let around = self.member.module.resources.get(resource)?.check.as_ref()?;
+        if self.inside == Some(around) {
+            return None;
+        }
+        let detail = format!("{resource} stands in the check {around:?}, and only that can refer to it.");
+        Some(Diag::error("Reference to scoped resource", detail).at(reference.span))
+    }
+
+    /// What an expression of the module sees of a call.
+    fn called(&self, name: &Arc<str>) -> Value {
+        let module = &self.member.module;
+        let inner = self.path.child(name.clone());
+        let (Some(call), Some(inner)) = (module.calls.get(name), self.check.tree.members.get(&inner)) else {
+            return Value::dynamic();
+        };
+        let outputs = &inner.module.outputs;
+        // Without any declared type all of them are taken to have none, as Terraform does.
+        let is_typed = outputs.values().any(|output| output.ty != Type::Dynamic);
+        let is_exact = outputs.values().all(|output| !output.ty.has_dynamic());
+        let attrs = outputs.iter().map(|(name, output)| ObjectAttr {
+            name: name.clone(),
+            ty: output.ty.without_optional(),
+            optional: false,
+        });
+        let ty = || Type::Object(ObjectType::new(attrs.clone()).into());
+        match (&call.count, &call.for_each) {
+            (None, None) => {
+                let values = outputs.iter().map(|(name, output)| {
+                    let value = Value::unknown(output.ty.without_optional());
+                    (name.clone(), deprecating(value, output.deprecated.is_some()))
+                });
+                Value::object(values.collect::<Vec<_>>())
+            }
+            _ if is_typed && !is_exact => Value::dynamic(),
+            (Some(_), _) => Value::unknown(Type::list(ty())),
+            (None, Some(_)) => Value::unknown(Type::map(ty())),
         }
     }
 
     /// Faults of the steps taken into a declared resource.
     fn steps(&self, reference: &Reference<'_>, resource: &Resource) -> Diags {
-        let Some(config) = self.check.module.resources.get(resource) else {
+        let Some(config) = self.member.module.resources.get(resource) else {
             return Diags::new();
         };
         let Some(schemas) = self.check.schemas.get(&config.provider_config.provider) else {
@@ -93,9 +251,15 @@ impl<'c> StaticScope<'c> {
     }
 }
 
-impl Scope for StaticScope<'_> {
+impl Scope for StaticScope<'_, '_> {
     fn check(&self, reference: &Reference<'_>) -> Diags {
-        let mut diags = check_reference(self.check.module, reference);
+        let mut diags = check_reference(&self.member.module, reference);
+        if let Subject::Resource(resource) = &reference.subject
+            && let Some(diag) = self.scoped(reference, resource)
+        {
+            diags.push(diag);
+            return diags;
+        }
         match (&reference.subject, self.this) {
             (Subject::Resource(resource), _) => diags.extend(self.steps(reference, resource)),
             (Subject::SelfRef, Some(this)) => diags.extend(self.steps(reference, this)),
@@ -106,7 +270,7 @@ impl Scope for StaticScope<'_> {
     }
 
     fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
-        let module = self.check.module;
+        let module = &self.member.module;
         match &reference.subject {
             Subject::Var(name) => match module.variables.get(name) {
                 Some(variable) => Ok(variable.marked(Value::unknown(variable.ty.without_optional()))),
@@ -120,14 +284,14 @@ impl Scope for StaticScope<'_> {
             Subject::Local(name) if !module.locals.contains_key(name) => {
                 Err(undeclared::local(reference, name, module.locals.keys().map(|name| &**name)).into())
             }
-            Subject::Local(name) => Ok(self
-                .check
-                .locals
-                .get(name)
-                .cloned()
-                .unwrap_or_else(Value::dynamic)),
+            Subject::Local(name) => {
+                let locals = self.check.locals.get(self.path);
+                let value = locals.and_then(|locals| locals.get(name)).cloned();
+                Ok(value.unwrap_or_else(Value::dynamic))
+            }
             Subject::Path(name) => match &**name {
-                "module" | "root" => Ok(Value::string(".")),
+                "module" => Ok(Value::string(&*self.member.folder)),
+                "root" => Ok(Value::string(".")),
                 "cwd" => Ok(self
                     .check
                     .caps
@@ -141,24 +305,25 @@ impl Scope for StaticScope<'_> {
                 _ => Err(undeclared::terraform(reference, name).into()),
             },
             Subject::Each(name) => {
-                match undeclared::each(reference, name, self.repeated == Repeated::ForEach) {
+                let known = matches!(self.repeated, Repeated::ForEach | Repeated::Unknown);
+                match undeclared::each(reference, name, known) {
                     Some(diag) => Err(diag.into()),
                     None if &**name == "key" => Ok(Value::unknown(Type::String)),
                     None => Ok(Value::dynamic()),
                 }
             }
             Subject::Count(name) => {
-                match undeclared::count(reference, name, self.repeated == Repeated::Count) {
+                let known = matches!(self.repeated, Repeated::Count | Repeated::Unknown);
+                match undeclared::count(reference, name, known) {
                     Some(diag) => Err(diag.into()),
                     None => Ok(Value::unknown(Type::Number)),
                 }
             }
-            Subject::Resource(_)
-            | Subject::SelfRef
-            | Subject::List { .. }
-            | Subject::Module { .. }
-            | Subject::Caller
-            | Subject::Action { .. } => Ok(Value::dynamic()),
+            Subject::Module { call, .. } => Ok(self.called(call)),
+            Subject::Resource(resource) => Ok(self.resource(resource)),
+            Subject::SelfRef | Subject::List { .. } | Subject::Caller | Subject::Action { .. } => {
+                Ok(Value::dynamic())
+            }
         }
     }
 
@@ -167,10 +332,68 @@ impl Scope for StaticScope<'_> {
     }
 
     fn dialect(&self) -> Dialect {
-        self.check.module.dialect
+        self.member.module.dialect
     }
 
     fn tolerates_unknown_functions(&self) -> bool {
         true
     }
+}
+
+/// The value, as if nothing it is made of were deprecated.
+pub(super) fn undeprecated(value: Value) -> Value {
+    value.map_marks(&mut |marks| marks.without(Mark::Deprecated))
+}
+
+fn deprecating(value: Value, is_deprecated: bool) -> Value {
+    if is_deprecated {
+        value.with_marks(Marks::DEPRECATED)
+    } else {
+        value
+    }
+}
+
+/// Where in a value something is from what is deprecated.
+fn deprecated(value: &Value) -> Vec<Path> {
+    let mut found = Vec::new();
+    value.walk(&mut |path, value| {
+        if value.marks().contains(Mark::Deprecated) {
+            found.push(path.clone());
+        }
+        value.marks_deep().contains(Mark::Deprecated)
+    });
+    found
+}
+
+/// The place of the expression that gives a part of a value, as far as lists and objects are written out.
+fn part(expr: &Expr, path: &[PathStep]) -> Span {
+    let Some((step, rest)) = path.split_first() else {
+        return expr.span;
+    };
+    let inner = match step {
+        PathStep::Index(key) if key.as_number().is_some() => {
+            let items = static_expr::list(expr).ok();
+            let at = key
+                .as_number()
+                .and_then(|number| usize::try_from(number.to_i64()?).ok());
+            items.zip(at).and_then(|(items, at)| items.get(at))
+        }
+        PathStep::Index(key) => key.as_str().and_then(|name| member(expr, name)),
+        PathStep::Attr(name) => member(expr, name),
+    };
+    inner.map_or(expr.span, |inner| part(inner, rest))
+}
+
+fn member<'e>(expr: &'e Expr, name: &str) -> Option<&'e Expr> {
+    let mut items = static_expr::items(expr)?.into_iter();
+    items.find_map(|item| {
+        let is_it = match item.word {
+            Some(word) => word == name,
+            None => ashlar_eval::evaluate_constant(item.key)
+                .0
+                .as_str()
+                .is_some_and(|key| &**key == name),
+        };
+        is_it.then_some(item.value)
+    })
 }

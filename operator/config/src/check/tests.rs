@@ -3,8 +3,12 @@
 use super::*;
 use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
-use ashlar_value::Dialect;
-use ashlar_value::schema::{Attribute, AttributeType, Block, NestedBlock, Nesting, Schema};
+use ashlar_value::{
+    Type,
+    schema::{Attribute, AttributeType, Block, NestedBlock, Nesting, Schema},
+};
+
+use crate::fixture::load_text;
 
 fn attribute(ty: Type, flags: &str) -> Attribute {
     Attribute {
@@ -57,10 +61,10 @@ fn provider() -> Arc<ProviderSchema> {
 #[track_caller]
 fn check(text: &str, want: &[&str]) {
     let mut sources = Sources::new();
-    let (module, diags) = crate::load([("main.tf", text)], Dialect::Terraform, &mut sources);
+    let (tree, diags) = load_text(text, &mut sources);
     assert!(!diags.has_errors(), "{diags}");
     let schema = provider();
-    let diags = check_schemas(&module, &|_| Some(schema.clone()), &NoCaps);
+    let diags = check_schemas(&tree, &|_| Some(schema.clone()), &NoCaps, &ask_nobody);
     let mut found: Vec<String> = diags
         .iter()
         .map(|diag| match diag.subject.and_then(|span| sources.place(span)) {
@@ -220,9 +224,9 @@ fn ephemeral_values_go_only_into_write_only_arguments() {
 fn own_arguments_may_not_refer_to_the_resource() {
     let mut sources = Sources::new();
     let text = "resource \"kiln_pot\" \"a\" {\n  glaze = kiln_pot.a.id\n}\n";
-    let (module, _) = crate::load([("main.tf", text)], Dialect::Terraform, &mut sources);
+    let (tree, _) = load_text(text, &mut sources);
     let schema = provider();
-    let diags = crate::self_references(&module, &|_| Some(schema.clone()));
+    let diags = crate::self_references(tree.root(), &|_| Some(schema.clone()));
     assert_eq!(
         diags.iter().map(|diag| &*diag.summary).collect::<Vec<_>>(),
         ["Self-referential block"]

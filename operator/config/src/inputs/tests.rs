@@ -37,13 +37,13 @@ fn text(value: &str) -> Input {
 
 fn resolve(inputs: &[(&str, Input)]) -> (BTreeMap<Arc<str>, Value>, Vec<String>) {
     let mut sources = Sources::new();
-    let (module, diags) = crate::load([("main.tf", DECLARED)], Dialect::Terraform, &mut sources);
+    let (tree, diags) = crate::fixture::load_text(DECLARED, &mut sources);
     assert!(diags.is_empty(), "{diags}");
     let inputs = inputs
         .iter()
         .map(|(name, input)| (Arc::from(*name), input.clone()))
         .collect();
-    let (values, diags) = resolve_variables(&module, &inputs, Absent::Refused, &NoCaps, &mut sources);
+    let (values, diags) = resolve_variables(tree.root(), &inputs, Absent::Refused, &NoCaps, &mut sources);
     (
         values,
         diags.iter().map(|diag| diag.summary.to_string()).collect(),
@@ -98,8 +98,8 @@ fn an_undeclared_name_counts_by_its_origin() {
 #[test]
 fn validations_that_look_further_are_left_for_later() {
     let mut sources = Sources::new();
-    let (module, _) = crate::load([("main.tf", DECLARED)], Dialect::Terraform, &mut sources);
-    let later: Vec<&str> = later_validations(&module)
+    let (tree, _) = crate::fixture::load_text(DECLARED, &mut sources);
+    let later: Vec<&str> = later_validations(tree.root())
         .map(|(variable, _)| &*variable.name)
         .collect();
     assert_eq!(later, ["wide"]);

@@ -126,7 +126,7 @@ impl Instance<'_> {
             // It is the reason told whatever else asks for the replacement, and even if there is nothing to replace.
             change.reason = Some(Reason::ReplaceByTriggers);
         }
-        if change.action.is_replace() && self.config.lifecycle.prevent_destroy {
+        if change.action.is_replace() && self.config.lifecycle.prevents_destroy() {
             diags = self.prevented(diags);
         }
         if change.action == Action::CreateThenDelete {

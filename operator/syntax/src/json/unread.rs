@@ -32,6 +32,8 @@ pub struct Unread {
     faults: Vec<Diag>,
     /// The blamed place if it is no single object.
     no_object: Option<Span>,
+    /// Bodies laid one over the other, if it is several; then it has nothing else.
+    layers: Vec<Body>,
     /// The body as its schema reads it.
     read: OnceLock<Box<Body>>,
 }
@@ -69,9 +71,16 @@ impl Unread {
         unread
     }
 
+    pub(crate) fn layered(layers: Vec<Body>) -> Self {
+        Unread {
+            layers,
+            ..Unread::default()
+        }
+    }
+
     /// Does it hold nothing but comments?
     pub fn is_empty(&self) -> bool {
-        self.properties().next().is_none()
+        self.properties().next().is_none() && self.layers.iter().all(Body::is_empty)
     }
 
     /// All properties but comments.
@@ -134,9 +143,20 @@ impl Unread {
 impl Body {
     /// The body as its schema reads it: itself in native syntax; in JSON what `read` makes of it, which is done once, so a
     /// body is always to be read by the same schema.
-    pub fn read_once(&self, read: impl FnOnce(Unread) -> Body) -> &Body {
+    pub fn read_once(&self, read: impl Fn(Unread) -> Body) -> &Body {
+        self.read_with(&read)
+    }
+
+    fn read_with(&self, read: &dyn Fn(Unread) -> Body) -> &Body {
         let Some(unread) = &self.unread else { return self };
         unread.read.get_or_init(|| {
+            if let Some((base, over)) = unread.layers.split_first() {
+                let mut merged = base.read_with(read).clone();
+                for over in over {
+                    merged.replace_items(over.read_with(read).clone());
+                }
+                return Box::new(merged);
+            }
             let copy = Unread {
                 read: OnceLock::new(),
                 ..Unread::clone(unread)

@@ -1,0 +1,128 @@
+//! `module` blocks.
+//!
+//! Rules: Terraform `configs/module_call.go`.
+
+use std::collections::BTreeSet;
+
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::{Shape, evaluate_constant};
+use ashlar_syntax::{Block, Expr, is_identifier};
+use ashlar_value::{Data, Type};
+
+use crate::{
+    BAD_NAME,
+    load::Loader,
+    model::{ModuleCall, PassedProvider},
+    resource_block::{both_repetitions, depends_on, escaped, provider_reference},
+    static_expr,
+};
+
+const SHAPE: Shape = Shape {
+    required: &["source"],
+    optional: &[
+        "version",
+        "count",
+        "for_each",
+        "depends_on",
+        "providers",
+        "ignore_nested_deprecations",
+    ],
+    blocks: &[
+        ("_", &[]),
+        ("lifecycle", &[]),
+        ("locals", &[]),
+        ("provider", &["type"]),
+    ],
+};
+
+impl Loader {
+    pub(crate) fn module_block(&mut self, block: Block) {
+        let header = block.header();
+        let Some(label) = block.labels.first() else { return };
+        let required = !self.overriding;
+        let diags = &mut self.diags;
+        let mut content = SHAPE.split_where(block.body, Some(block.open), required, diags);
+        if !is_identifier(&label.name) {
+            diags.push(Diag::error("Invalid module instance name", BAD_NAME).at(label.span));
+        }
+        let mut expr = |name| content.take(name).map(|attribute| attribute.expr);
+        let (source, version, count) = (expr("source"), expr("version"), expr("count"));
+        let for_each = content.take("for_each");
+        diags.extend(both_repetitions(count.as_ref(), for_each.as_ref()));
+        let waits = content.take("depends_on").map(|list| depends_on(&list, diags));
+        let (depends_on, depends_on_faults) = match waits {
+            Some((entries, faults)) => (Some(entries), faults),
+            None => (None, Diags::new()),
+        };
+        let providers = content
+            .take("providers")
+            .map(|attribute| passed_providers(&attribute.expr, diags))
+            .unwrap_or_default();
+        let ignore_nested_deprecations = content
+            .take("ignore_nested_deprecations")
+            .is_some_and(|attribute| static_flag(&attribute.expr, diags));
+        let body = escaped(content.rest, content.blocks, "module", diags);
+        let call = ModuleCall {
+            source,
+            version,
+            count,
+            for_each: for_each.map(|attribute| attribute.expr),
+            providers,
+            depends_on,
+            depends_on_faults,
+            ignore_nested_deprecations,
+            body,
+            open: block.open,
+            header,
+        };
+        if self.overriding {
+            return self.override_call(label.name.clone(), call);
+        }
+        if self.module.calls.contains_key(&label.name) {
+            let detail = format!("The module {:?} is called twice by this name.", &*label.name);
+            self.diags
+                .push(Diag::error("Duplicate module call", detail).at(header));
+        }
+        self.module.calls.insert(label.name.clone(), call);
+    }
+}
+
+fn static_flag(expr: &Expr, diags: &mut Diags) -> bool {
+    let (value, faults) = evaluate_constant(expr);
+    if faults.has_errors() {
+        let detail = "It is true or false, and nothing else.";
+        let summary = "Invalid value for ignore_nested_deprecations";
+        diags.push(Diag::error(summary, detail).at(expr.span));
+    }
+    if !matches!(value.data(), Data::Bool(_)) && value.ty() != Type::Bool {
+        let detail = "It is true or false, and nothing else.";
+        let summary = "Invalid type for ignore_nested_deprecations";
+        diags.push(Diag::error(summary, detail).at(expr.span));
+    }
+    value.as_bool() == Some(true)
+}
+
+/// `providers = { CHILD = PARENT }`.
+fn passed_providers(expr: &Expr, diags: &mut Diags) -> Vec<PassedProvider> {
+    let Some(items) = static_expr::items(expr) else {
+        let detail = "The configurations are written out here: { NAME_IN_MODULE = NAME_HERE }.";
+        diags.push(Diag::error("Invalid expression", detail).at(expr.start()));
+        return Vec::new();
+    };
+    let mut passed = Vec::new();
+    let mut seen = BTreeSet::new();
+    for item in items {
+        let child = provider_reference(item.key, diags);
+        let parent = provider_reference(item.value, diags);
+        let (Some(child), Some(parent)) = (child, parent) else {
+            continue;
+        };
+        if !seen.insert(child.local.clone()) {
+            let detail = format!("A configuration is handed over as {} already.", child.local);
+            diags.push(Diag::error("Duplicate provider address", detail).at(item.value.span));
+            continue;
+        }
+        passed.push(PassedProvider { child, parent });
+    }
+    passed
+}

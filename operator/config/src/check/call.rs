@@ -1,0 +1,63 @@
+//! Calls of modules, and the values they give to variables.
+//!
+//! Rules: Terraform `node_module_expand.go` (`nodeValidateModule`), `node_module_variable.go`.
+
+use std::sync::Arc;
+
+use ashlar_addr::Module as ModuleAddr;
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::{Given, arguments_of_call, evaluate};
+
+use super::{
+    Check,
+    scope::{Repeated, StaticScope},
+};
+use crate::{model::ModuleCall, tree::Member};
+
+impl<'t> Check<'t> {
+    pub(super) fn call(&self, call: &ModuleCall, scope: &StaticScope<'_, 't>) -> Diags {
+        let mut diags = Diags::new();
+        if let Some(count) = &call.count {
+            diags.extend(scope.count(count));
+        } else if let Some(for_each) = &call.for_each {
+            diags.extend(scope.for_each(for_each));
+        }
+        let waits = call.depends_on.as_deref().unwrap_or_default();
+        diags.extend(scope.depends_on(waits, &call.depends_on_faults));
+        diags
+    }
+
+    /// The value that a call gives to a variable of the module it calls. The root module's are given by a run.
+    pub(super) fn argument(&self, path: &'t ModuleAddr, member: &'t Member, name: &Arc<str>) -> Diags {
+        let mut diags = Diags::new();
+        let (Some(variable), Some((parent, call))) =
+            (member.module.variables.get(name), self.tree.call(path))
+        else {
+            return diags;
+        };
+        let Some((parent, caller)) = self.tree.members.get_key_value(&parent) else {
+            return diags;
+        };
+        let (given, _) = arguments_of_call(&call.body, call.open, member.module.variables.values());
+        let given = given.get(name).copied().map(|expr| {
+            let scope = StaticScope::new(self, parent, caller).repeated(Repeated::Unknown);
+            let (value, faults) = evaluate(expr, &scope);
+            diags.extend(faults);
+            let value = scope.used(value, expr.span, &mut diags);
+            Given {
+                value,
+                place: Some(expr.span),
+            }
+        });
+        if diags.has_errors() {
+            return diags;
+        }
+        diags.extend(variable.value(given.as_ref()).1);
+        if let (Some(why), Some(given)) = (&variable.deprecated, &given)
+            && let (false, Some(place)) = (given.value.is_null(), given.place)
+        {
+            diags.push(Diag::warning("Deprecated variable got a value", why.clone()).at(place));
+        }
+        diags
+    }
+}

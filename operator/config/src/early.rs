@@ -1,0 +1,195 @@
+//! Values that are known while modules are still being loaded: constant variables, and what is made of them. They tell where
+//! called modules are.
+//!
+//! Rules: Terraform `terraform/node_module_install.go`, `evaluate.go` in its init walk.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use ashlar_addr::Constraints;
+use ashlar_diag::{Diag, Diags};
+use ashlar_eval::{Given, Reference, Scope, Subject, evaluate, evaluate_as, references, undeclared};
+use ashlar_funcs::{Caps, NoCaps};
+use ashlar_syntax::Expr;
+use ashlar_value::{Dialect, Type, Value};
+
+use crate::{
+    Module,
+    source::{ModuleSource, SourceFault},
+};
+
+/// Constant variables of a module by name.
+pub(crate) type Constants = BTreeMap<Arc<str>, Value>;
+
+/// What expressions of a module see while it is loaded.
+pub(crate) struct Early<'m> {
+    pub(crate) module: &'m Module,
+    pub(crate) constants: &'m Constants,
+    pub(crate) folder: &'m str,
+    /// Local values that are being evaluated: those that need themselves are not known.
+    pub(crate) open: Mutex<Vec<Arc<str>>>,
+}
+
+impl Scope for Early<'_> {
+    fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
+        let module = self.module;
+        match &reference.subject {
+            Subject::Var(name) => match (module.variables.get(name), self.constants.get(name)) {
+                (Some(_), Some(value)) => Ok(value.clone()),
+                (Some(variable), None) => Ok(variable.marked(Value::unknown(variable.ty.without_optional()))),
+                (None, _) => {
+                    let known = module.variables.keys().map(|name| &**name);
+                    Err(undeclared::variable(reference, name, known).into())
+                }
+            },
+            Subject::Local(name) => {
+                let Some(local) = module.locals.get(name) else {
+                    let known = module.locals.keys().map(|name| &**name);
+                    return Err(undeclared::local(reference, name, known).into());
+                };
+                if self.open().contains(name) {
+                    return Ok(Value::dynamic());
+                }
+                self.open().push(name.clone());
+                let (value, faults) = evaluate(&local.expr, self);
+                self.open().pop();
+                // A fault is told when all is evaluated.
+                Ok(if faults.has_errors() {
+                    Value::dynamic()
+                } else {
+                    value
+                })
+            }
+            Subject::Path(name) => match &**name {
+                "module" => Ok(Value::string(self.folder)),
+                "root" => Ok(Value::string(".")),
+                _ => Ok(Value::unknown(Type::String)),
+            },
+            _ => Ok(Value::dynamic()),
+        }
+    }
+
+    fn caps(&self) -> &dyn Caps {
+        &NoCaps
+    }
+
+    fn dialect(&self) -> Dialect {
+        self.module.dialect
+    }
+
+    fn tolerates_unknown_functions(&self) -> bool {
+        true
+    }
+}
+
+impl Early<'_> {
+    fn open(&self) -> std::sync::MutexGuard<'_, Vec<Arc<str>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The constraints on a called module's version. Empty if nothing is asked.
+    pub(crate) fn version(&self, expr: &Expr) -> Result<Constraints, Diags> {
+        self.only_constants(expr, "version", false)?;
+        let value = self.text(expr, "Unknown module version")?;
+        let Some(text) = value.as_str() else {
+            return Ok(Constraints::default());
+        };
+        text.parse().map_err(|error| {
+            let detail = format!("This is no version constraint: {error}.");
+            Diag::error("Invalid version constraint", detail)
+                .at(expr.span)
+                .into()
+        })
+    }
+
+    /// Where a called module is.
+    pub(crate) fn source(&self, expr: &Expr, versioned: bool) -> Result<ModuleSource, Diags> {
+        self.only_constants(expr, "source", true)?;
+        let value = self.text(expr, "Unknown module source")?;
+        let text = value.as_str().map_or("", |text| &**text);
+        ModuleSource::parse(text, versioned).map_err(|fault| {
+            let (summary, detail) = match fault {
+                SourceFault::NoKind => (
+                    "Invalid module source address",
+                    format!(
+                        "{text:?} does not tell how the module is to be fetched. A folder beside this module is written \
+                         \"./{text}\"."
+                    ),
+                ),
+                SourceFault::Malformed(why) if versioned => (
+                    "Invalid registry module source address",
+                    format!("A version is asked for, so the source names a module of a registry; but {why}."),
+                ),
+                SourceFault::Malformed(why) => (
+                    "Invalid module source address",
+                    format!("{text:?} is no source of a module: {why}."),
+                ),
+            };
+            Diag::error(summary, detail).at(expr.span).into()
+        })
+    }
+
+    /// The value of an argument of a call for a constant variable.
+    pub(crate) fn constant(&self, variable: &ashlar_eval::Variable, expr: Option<&Expr>) -> (Value, Diags) {
+        let mut diags = Diags::new();
+        let given = expr.map(|expr| {
+            let (value, faults) = evaluate(expr, self);
+            diags.extend(faults);
+            Given {
+                value,
+                place: Some(expr.span),
+            }
+        });
+        if diags.has_errors() {
+            return (Value::dynamic(), diags);
+        }
+        let (value, faults) = variable.value(given.as_ref());
+        diags.extend(faults);
+        if !diags.has_errors() && !value.is_wholly_known() {
+            let detail = format!(
+                "The variable {:?} is const, so its value must be known before anything is planned: literals, other const \
+                 variables, and locals made of them.",
+                &*variable.name
+            );
+            let place = expr.map_or(variable.declared, |expr| expr.span);
+            diags.push(Diag::error("Unknown value for const variable", detail).at(place));
+        }
+        (variable.marked(value), diags)
+    }
+
+    fn text(&self, expr: &Expr, unknown: &'static str) -> Result<Value, Diags> {
+        let (value, diags) = evaluate_as(expr, &Type::String, self);
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        if !value.is_wholly_known() {
+            let detail =
+                "Only literals, const variables, and locals made of them are known while modules are loaded.";
+            return Err(Diag::error(unknown, detail).at(expr.span).into());
+        }
+        Ok(value)
+    }
+
+    fn only_constants(&self, expr: &Expr, what: &'static str, paths: bool) -> Result<(), Diags> {
+        let (found, faults) = references(expr);
+        if faults.has_errors() {
+            return Err(faults);
+        }
+        for reference in &found {
+            let allowed = match &reference.subject {
+                Subject::Var(_) | Subject::Local(_) => true,
+                Subject::Path(_) => paths,
+                _ => false,
+            };
+            if !allowed {
+                let detail =
+                    format!("A module's {what} can be made of literals, const variables and locals alone.");
+                let diag = Diag::error(format!("Invalid module {what}"), detail);
+                return Err(diag.at(reference.span).into());
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! What the language has and the engine does not run yet: refused before a plan, each at its line, never ignored.
+
+use ashlar_addr::Mode;
+use ashlar_diag::{Diag, Diags, Span};
+
+use crate::Tree;
+
+/// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
+pub fn limits(tree: &Tree) -> Diags {
+    let module = tree.root();
+    let mut found: Vec<(&str, Span)> = Vec::new();
+    found.extend(module.calls.values().map(|call| ("module blocks", call.header)));
+    found.extend(module.checks.values().map(|check| ("check blocks", check.header)));
+    found.extend(
+        module
+            .actions
+            .values()
+            .map(|action| ("action blocks", action.header)),
+    );
+    found.extend(module.moved.iter().map(|moved| ("moved blocks", moved.header)));
+    found.extend(
+        module
+            .removed
+            .iter()
+            .map(|removed| ("removed blocks", removed.header)),
+    );
+    found.extend(
+        module
+            .imports
+            .iter()
+            .map(|import| ("import blocks", import.header)),
+    );
+    found.extend(
+        module
+            .provider_metas
+            .values()
+            .map(|meta| ("provider_meta blocks", meta.header)),
+    );
+    for (resource, config) in &module.resources {
+        if resource.mode == Mode::Ephemeral {
+            found.push(("ephemeral blocks", config.header));
+        }
+        found.extend(
+            config
+                .provisioners
+                .iter()
+                .map(|inner| ("provisioner blocks", inner.header)),
+        );
+        if let (Some(_), []) = (&config.connection, &*config.provisioners) {
+            found.push(("connection blocks", config.header));
+        }
+        let triggers = &config.lifecycle.action_triggers;
+        found.extend(
+            triggers
+                .iter()
+                .map(|trigger| ("action_trigger blocks", trigger.header)),
+        );
+    }
+    for member in tree
+        .members
+        .values()
+        .filter(|member| !std::ptr::eq(&member.module, module))
+    {
+        let imports = member.module.imports.iter();
+        found.extend(imports.map(|import| ("import blocks of called modules", import.header)));
+    }
+    found.sort_by_key(|(_, span)| *span);
+    let mut diags: Diags = found
+        .into_iter()
+        .map(|(what, span)| not_yet(what, span))
+        .collect();
+    for (span, word) in [(module.backend, "backend"), (module.cloud, "cloud")] {
+        if let Some(span) = span {
+            let detail =
+                format!("Ashlar keeps state itself; this {word} block has no effect and can be removed.");
+            diags.push(Diag::warning(format!("Unused {word} block"), detail).at(span));
+        }
+    }
+    diags
+}
+
+fn not_yet(what: &str, span: Span) -> Diag {
+    let detail = format!(
+        "Ashlar does not run {what} yet. Remove it, or keep this configuration with Terraform for now."
+    );
+    Diag::error("Not supported yet", detail).at(span)
+}

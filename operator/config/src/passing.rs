@@ -1,0 +1,384 @@
+//! Which provider configuration each resource uses, through calls of modules that hand configurations over.
+//!
+//! Rules: Terraform `configs/provider_validation.go`, `terraform/transform_provider.go`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use ashlar_addr::{LocalProvider, Module as ModuleAddr, Provider, ProviderConfig};
+use ashlar_diag::{Diag, Diags, Span};
+
+use crate::{
+    Module,
+    model::{ModuleCall, PassedProvider, ProviderBlock},
+    provider_name,
+    tree::Tree,
+};
+
+/// Faults of how configurations are declared and handed over.
+pub(crate) fn check(tree: &Tree) -> Diags {
+    let mut diags = Diags::new();
+    for (path, member) in &tree.members {
+        let module = &member.module;
+        diags.extend(duplicate_requirements(module));
+        diags.extend(implied_names(module));
+        let calling = tree.call(path);
+        let passed: BTreeMap<&LocalProvider, &PassedProvider> = calling
+            .iter()
+            .flat_map(|(_, call)| &call.providers)
+            .map(|passed| (&passed.child.local, passed))
+            .collect();
+        let (configured, empty): (Vec<_>, Vec<_>) =
+            module.providers.iter().partition(|(_, block)| !is_proxy(block));
+        diags.extend(calls_with_named(
+            path,
+            module,
+            &passed,
+            &configured,
+            calling.as_ref().map(|(_, call)| *call),
+        ));
+        let Some((parent, call)) = &calling else { continue };
+        let Some(parent) = tree.members.get(parent) else {
+            continue;
+        };
+        if let (false, Some(place)) = (configured.is_empty(), repeated(tree, path)) {
+            let detail = format!(
+                "{path} configures providers itself, so neither it nor a module around it can be called with count, \
+                 for_each or depends_on. Move its provider blocks to the root module, and hand the configurations over."
+            );
+            let summary = "Module is incompatible with count, for_each, and depends_on";
+            diags.push(Diag::error(summary, detail).at(place));
+        }
+        for (local, _) in &configured {
+            if let Some(passed) = passed.get(local) {
+                let detail = format!(
+                    "{path} configures {local} itself, so no configuration can be handed over for it."
+                );
+                diags.push(
+                    Diag::error("Cannot override provider configuration", detail).at(passed.child.span),
+                );
+            }
+        }
+        for (name, required) in &module.required_providers {
+            for alias in &required.aliases {
+                let local = LocalProvider {
+                    name: name.clone(),
+                    alias: Some(alias.clone()),
+                };
+                let is_there =
+                    passed.contains_key(&local) || configured.iter().any(|(own, _)| **own == local);
+                if !is_there {
+                    let detail = format!(
+                        "{path} needs a configuration of {} as {local}. Add {local} to the providers of this block.",
+                        required.source.for_display()
+                    );
+                    let diag = Diag::error("Missing required provider configuration", detail);
+                    diags.push(diag.at(call.header));
+                }
+            }
+        }
+        for passed in passed.values() {
+            diags.extend(passed_faults(path, module, &parent.module, passed, &empty));
+        }
+        diags.extend(empty_blocks(&empty));
+    }
+    diags
+}
+
+/// An empty block in a called module once meant that a configuration is to be handed over.
+fn is_proxy(block: &ProviderBlock) -> bool {
+    block.body.is_empty() && block.version.is_none()
+}
+
+/// The place of the count, for_each or depends_on nearest around a module.
+fn repeated(tree: &Tree, path: &ModuleAddr) -> Option<Span> {
+    let mut path = path.clone();
+    while let Some((parent, call)) = tree.call(&path) {
+        let place = call
+            .count
+            .as_ref()
+            .or(call.for_each.as_ref())
+            .map(|expr| expr.span)
+            .or(call
+                .depends_on
+                .as_ref()
+                .map(|waits| waits.first().map_or(call.header, |first| first.traversal.span())));
+        if place.is_some() {
+            return place;
+        }
+        path = parent;
+    }
+    None
+}
+
+/// Are the configurations that calls hand over declared?
+fn calls_with_named(
+    path: &ModuleAddr,
+    module: &Module,
+    passed: &BTreeMap<&LocalProvider, &PassedProvider>,
+    configured: &[(&LocalProvider, &ProviderBlock)],
+    calling: Option<&ModuleCall>,
+) -> Diags {
+    let mut diags = Diags::new();
+    // Those with an alias are never inherited, and are judged inside the called module.
+    let handed = module.calls.values().flat_map(|call| &call.providers);
+    for handed in handed.filter(|handed| handed.parent.local.alias.is_none()) {
+        let local = &handed.parent.local;
+        let is_configured = configured.iter().any(|(own, _)| *own == local);
+        let is_required = module.required_providers.contains_key(&local.name);
+        if !is_configured && !is_required {
+            let detail = format!(
+                "Nothing in this module declares {local}, so hashicorp/{local} is taken. Add an entry to required_providers."
+            );
+            let diag = Diag::warning("Reference to undefined provider", detail);
+            diags.push(diag.at(handed.parent.span));
+        } else if let (false, false, Some(call)) = (is_configured, passed.contains_key(local), calling) {
+            let detail = format!(
+                "{path} hands {local} on, but is not given one. Add {local} to the providers of this block."
+            );
+            let diag = Diag::warning("Missing required provider configuration", detail);
+            diags.push(diag.at(call.header));
+        }
+    }
+    diags
+}
+
+fn passed_faults(
+    path: &ModuleAddr,
+    module: &Module,
+    parent: &Module,
+    passed: &PassedProvider,
+    empty: &[(&LocalProvider, &ProviderBlock)],
+) -> Diags {
+    let mut diags = Diags::new();
+    let (child, given) = (&passed.child, &passed.parent);
+    let wanted = module.source_of(&child.local.name);
+    let required = module.required_providers.get(&child.local.name);
+    let is_declared = match &child.local.alias {
+        None => required.is_some(),
+        Some(alias) => required.is_some_and(|required| required.aliases.contains(alias)),
+    };
+    let is_empty = empty.iter().any(|(own, _)| **own == child.local);
+    if !is_declared && !is_empty {
+        let summary = "Reference to undefined provider";
+        let detail = format!(
+            "{path} declares no provider {}. It should have an entry in its required_providers.",
+            child.local
+        );
+        // A default one works all the same.
+        let is_default = &*wanted.host == Provider::DEFAULT_HOST && &*wanted.namespace == "hashicorp";
+        let diag = if is_default {
+            Diag::warning(summary, detail)
+        } else {
+            Diag::error(summary, detail)
+        };
+        diags.push(diag.at(child.span));
+    }
+    let source = parent.source_of(&given.local.name);
+    if source != wanted {
+        let other = module
+            .required_providers
+            .iter()
+            .find(|(_, required)| required.source == source);
+        let (detail, place) = match other {
+            Some((name, _)) => (
+                format!(
+                    "The configuration is one of {}, which {path} names {name}.",
+                    source.for_display()
+                ),
+                child.span,
+            ),
+            None => (
+                format!(
+                    "The configuration is one of {}, but {} of {path} is one of {}.",
+                    source.for_display(),
+                    child.local,
+                    wanted.for_display()
+                ),
+                given.span,
+            ),
+        };
+        diags.push(Diag::error("Provider type mismatch", detail).at(place));
+    }
+    diags
+}
+
+fn empty_blocks(empty: &[(&LocalProvider, &ProviderBlock)]) -> Diags {
+    let mut first: BTreeMap<&str, Span> = BTreeMap::new();
+    for (local, block) in empty {
+        let place = first.entry(&local.name).or_insert(block.header);
+        *place = (*place).min(block.header);
+    }
+    let warn = |(name, place): (&str, Span)| {
+        let detail = format!(
+            "An empty provider block configures nothing. That a configuration of {name} is to be handed over is told by \
+             required_providers, with configuration_aliases where it has an alias."
+        );
+        Diag::warning("Redundant empty provider block", detail).at(place)
+    };
+    first.into_iter().map(warn).collect()
+}
+
+fn duplicate_requirements(module: &Module) -> Diags {
+    let mut diags = Diags::new();
+    let mut seen = BTreeSet::new();
+    for (name, entry) in &module.required_providers {
+        let provider = entry.source.for_display();
+        let detail = if !seen.insert(&entry.source) {
+            format!("The provider {provider} is required by two names. Use one of them.")
+        } else if entry.source == Provider::implied(&entry.source.name)
+            && *name != entry.source.name
+            && module
+                .providers
+                .keys()
+                .any(|local| local.name == entry.source.name)
+        {
+            format!(
+                "The provider {provider} is required as {name:?} and configured as {:?}. Use the same name.",
+                &*entry.source.name
+            )
+        } else {
+            continue;
+        };
+        diags.push(Diag::warning("Duplicate required provider", detail).at(entry.declared));
+    }
+    diags
+}
+
+/// Names of providers that follow from types of resources.
+fn implied_names(module: &Module) -> Diags {
+    let mut told = Diags::new();
+    for (resource, config) in &module.resources {
+        let local = &config.local_provider;
+        if config.is_provider_named || resource.mode == ashlar_addr::Mode::Ephemeral {
+            continue;
+        }
+        if let Some(why) = provider_name::type_fault(&local.name) {
+            let detail = format!(
+                "The type's first word {:?} is no name for a provider: {why}.",
+                &*local.name
+            );
+            told.push(Diag::error("Invalid provider local name", detail).at(config.header));
+        } else if !module.required_providers.contains_key(&local.name) {
+            let provider = Provider::implied(&local.name);
+            for (name, _) in module
+                .required_providers
+                .iter()
+                .filter(|(_, entry)| entry.source == provider)
+            {
+                let detail = format!(
+                    "{resource} uses the provider {} by its implied name, but required_providers names it {name:?}. Use the \
+                     same name, or set provider = {name} in the resource.",
+                    provider.for_display()
+                );
+                told.push(Diag::warning("Duplicate required provider", detail).at(config.header));
+            }
+        }
+    }
+    told
+}
+
+/// Finds the configuration that each resource and action uses; tells of those that are nowhere, unless there are other
+/// faults (`silent`).
+pub(crate) fn resolve(tree: &mut Tree, silent: bool) -> Diags {
+    let mut diags = Diags::new();
+    let paths: Vec<ModuleAddr> = tree.members.keys().cloned().collect();
+    for path in paths {
+        let Some(member) = tree.members.get(&path) else {
+            continue;
+        };
+        let locals: BTreeSet<LocalProvider> = member
+            .module
+            .resources
+            .values()
+            .map(|config| config.local_provider.clone())
+            .chain(
+                member
+                    .module
+                    .actions
+                    .values()
+                    .map(|action| action.local_provider.clone()),
+            )
+            .collect();
+        let found: BTreeMap<LocalProvider, Result<ProviderConfig, ProviderConfig>> = locals
+            .into_iter()
+            .map(|local| (local.clone(), find(tree, &path, &local)))
+            .collect();
+        if !silent {
+            for (resource, config) in &member.module.resources {
+                if let Some(Err(_)) = found.get(&config.local_provider) {
+                    let name = resource.within_config(path.clone());
+                    let detail = format!(
+                        "{name} uses the provider configuration {}, which no provider block declares. Add the block, or \
+                         change the resource's provider argument.",
+                        config.local_provider
+                    );
+                    diags.push(Diag::error("Provider configuration not present", detail));
+                }
+            }
+        }
+        let Some(member) = tree.members.get_mut(&path) else {
+            continue;
+        };
+        let resources = member.module.resources.values_mut();
+        let uses = resources.map(|config| (&config.local_provider, &mut config.provider_config));
+        let actions = member.module.actions.values_mut();
+        let others = actions.map(|action| (&action.local_provider, &mut action.provider_config));
+        for (local, config) in uses.chain(others) {
+            if let Some(Ok(found) | Err(found)) = found.get(local) {
+                *config = found.clone();
+            }
+        }
+    }
+    diags
+}
+
+/// The configuration that a module means by a local name; `Err` with its address if there is none.
+fn find(tree: &Tree, path: &ModuleAddr, local: &LocalProvider) -> Result<ProviderConfig, ProviderConfig> {
+    let module = |path: &ModuleAddr| tree.members.get(path).map(|member| &member.module);
+    let provider = module(path).map_or_else(
+        || Provider::implied(&local.name),
+        |module| module.source_of(&local.name),
+    );
+    let mut wanted = ProviderConfig {
+        module: path.clone(),
+        provider,
+        alias: local.alias.clone(),
+    };
+    loop {
+        let Some(here) = module(&wanted.module) else {
+            return Err(wanted);
+        };
+        if wanted.module.is_root() {
+            let is_there = wanted.alias.is_none() || here.own_block(&wanted).is_some();
+            return if is_there { Ok(wanted) } else { Err(wanted) };
+        }
+        let Some((parent, call)) = tree.call(&wanted.module) else {
+            return Err(wanted);
+        };
+        let handed = call.providers.iter().find(|passed| {
+            let child = &passed.child.local;
+            child.alias == wanted.alias && here.source_of(&child.name) == wanted.provider
+        });
+        if let Some(handed) = handed {
+            let given = &handed.parent.local;
+            let provider = module(&parent).map_or_else(
+                || Provider::implied(&given.name),
+                |parent| parent.source_of(&given.name),
+            );
+            wanted = ProviderConfig {
+                module: parent,
+                provider,
+                alias: given.alias.clone(),
+            };
+            continue;
+        }
+        if here.own_block(&wanted).is_some() {
+            return Ok(wanted);
+        }
+        // Without an alias it is inherited; with one never.
+        if wanted.alias.is_some() {
+            return Err(wanted);
+        }
+        wanted.module = parent;
+    }
+}

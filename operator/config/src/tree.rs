@@ -1,0 +1,271 @@
+//! The tree of modules: the root module and all that are called, each with its own copy of what its files declare.
+//!
+//! Fetching is the caller's business ([`Library`]); everything known without it is decided here.
+//! Rules: Terraform `configs/config_build.go`, `terraform/node_module_install.go`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
+
+use ashlar_addr::{Constraints, Module as ModuleAddr, Provider};
+use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_eval::arguments_of_call;
+use ashlar_value::{Dialect, Value};
+
+use crate::{
+    Module,
+    early::{Constants, Early},
+    load::{Files, read_module},
+    model::ModuleCall,
+    passing,
+    source::ModuleSource,
+    terraform_block::core_version_faults,
+};
+
+/// Deeper calls are a configuration that calls itself in a way that cannot be seen.
+const DEEPEST: usize = 64;
+
+/// A called module that is to be found.
+pub struct ModuleRequest<'a> {
+    /// The call.
+    pub path: &'a ModuleAddr,
+    /// Where it is.
+    pub source: &'a ModuleSource,
+    /// Which versions will do.
+    pub version: &'a Constraints,
+    /// The folder of the calling module, as [`FoundModule::folder`] has it.
+    pub from: &'a str,
+    /// The place of the source.
+    pub span: Span,
+}
+
+/// A called module that was found.
+pub struct FoundModule {
+    /// Its folder: what `path.module` is, and what stands in front of its files' names.
+    pub folder: Arc<str>,
+    /// Its files.
+    pub files: Files,
+}
+
+/// Where called modules come from.
+pub trait Library {
+    /// Finds a module; with a diagnostic if it cannot.
+    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags>;
+}
+
+/// No module can be called.
+impl Library for () {
+    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        let detail = format!("The module {} is not at hand.", request.source);
+        Err(Diag::error("Module not installed", detail)
+            .at(request.span)
+            .into())
+    }
+}
+
+/// A module and where it stands.
+#[derive(Clone, Debug, Default)]
+pub struct Member {
+    /// What its files declare, provider configurations resolved.
+    pub module: Module,
+    /// Its folder: the value of `path.module`.
+    pub folder: Arc<str>,
+}
+
+/// A whole configuration.
+#[derive(Clone, Debug, Default)]
+pub struct Tree {
+    /// By path; the root module is always there.
+    pub members: BTreeMap<ModuleAddr, Member>,
+}
+
+impl Tree {
+    /// The root module.
+    pub fn root(&self) -> &Module {
+        static NONE: std::sync::LazyLock<Module> = std::sync::LazyLock::new(Module::default);
+        self.members
+            .get(&ModuleAddr::root())
+            .map_or(&NONE, |member| &member.module)
+    }
+
+    /// Every provider that a resource, a data source, an action or a provider block is of.
+    pub fn providers_in_use(&self) -> BTreeSet<Provider> {
+        let used = |member: &Member| member.module.providers_in_use().collect::<Vec<_>>();
+        self.members.values().flat_map(used).collect()
+    }
+
+    /// Every provider that some module needs, with all that is asked of its version.
+    pub fn requirements(&self) -> BTreeMap<Provider, Constraints> {
+        let mut all = BTreeMap::<Provider, Constraints>::new();
+        for member in self.members.values() {
+            for (provider, constraints) in member.module.requirements() {
+                let before = all.entry(provider).or_default();
+                *before = std::mem::take(before).and(&constraints);
+            }
+        }
+        all
+    }
+
+    /// The call that a module is the callee of, with the calling module's path.
+    pub fn call(&self, path: &ModuleAddr) -> Option<(ModuleAddr, &ModuleCall)> {
+        let (name, parent) = path.0.split_last()?;
+        let parent = ModuleAddr(parent.into());
+        let call = self.members.get(&parent)?.module.calls.get(name)?;
+        Some((parent, call))
+    }
+}
+
+/// Loads a configuration, in the language of the dialect: the root module from its files, called modules from the library. `given`: values for the root
+/// module's constant variables. With errors the tree is what could be read, and not fit to be planned.
+pub fn load(
+    files: Files,
+    dialect: Dialect,
+    given: &BTreeMap<Arc<str>, Value>,
+    library: &mut dyn Library,
+    sources: &mut Sources,
+) -> (Tree, Diags) {
+    // Files in folders belong to other modules.
+    let files = files
+        .into_iter()
+        .filter(|(name, _)| !name.contains('/'))
+        .collect();
+    let (module, mut diags) = read_module(files, dialect, sources);
+    diags.extend(module.backend_faults.clone());
+    let mut tree = Tree::default();
+    let root = Member {
+        module,
+        folder: ".".into(),
+    };
+    if diags.has_errors() {
+        tree.members.insert(ModuleAddr::root(), root);
+        return (tree, diags);
+    }
+    diags.extend(core_version_faults(&root.module));
+    let mut loading = Loading {
+        library,
+        sources,
+        members: BTreeMap::new(),
+        diags,
+    };
+    let constants = root_constants(&root.module, given);
+    loading.calls(
+        &ModuleAddr::root(),
+        &root,
+        &constants,
+        &mut vec![root.folder.clone()],
+    );
+    loading.members.insert(ModuleAddr::root(), root);
+    tree.members = loading.members;
+    let mut diags = loading.diags;
+    let sound = !diags.has_errors();
+    let told = passing::check(&tree);
+    if sound {
+        diags.extend(told);
+    }
+    diags.extend(passing::resolve(&mut tree, diags.has_errors()));
+    (tree, diags)
+}
+
+fn root_constants(module: &Module, given: &BTreeMap<Arc<str>, Value>) -> Constants {
+    let constant = module.variables.iter().filter(|(_, variable)| variable.constant);
+    let value = |(name, variable): (&Arc<str>, &ashlar_eval::Variable)| {
+        let value = given.get(name).cloned().or_else(|| variable.default.clone())?;
+        Some((name.clone(), value))
+    };
+    constant.filter_map(value).collect()
+}
+
+struct Loading<'l> {
+    library: &'l mut dyn Library,
+    sources: &'l mut Sources,
+    members: BTreeMap<ModuleAddr, Member>,
+    diags: Diags,
+}
+
+impl Loading<'_> {
+    /// Loads all modules that one calls. `above`: its own folder and those of the modules that call it.
+    fn calls(
+        &mut self,
+        path: &ModuleAddr,
+        caller: &Member,
+        constants: &Constants,
+        above: &mut Vec<Arc<str>>,
+    ) {
+        let early = Early {
+            module: &caller.module,
+            constants,
+            folder: &caller.folder,
+            open: Default::default(),
+        };
+        for (name, call) in &caller.module.calls {
+            let path = path.child(name.clone());
+            let Some(expr) = &call.source else { continue };
+            let found = self.find(&early, &path, call, expr, above);
+            let Some((member, constants)) = self.diags.take(found) else {
+                continue;
+            };
+            above.push(member.folder.clone());
+            self.calls(&path, &member, &constants, above);
+            above.pop();
+            self.members.insert(path, member);
+        }
+    }
+
+    fn find(
+        &mut self,
+        early: &Early<'_>,
+        path: &ModuleAddr,
+        call: &ModuleCall,
+        expr: &ashlar_syntax::Expr,
+        above: &[Arc<str>],
+    ) -> Result<(Member, Constants), Diags> {
+        let version = call
+            .version
+            .as_ref()
+            .map(|version| early.version(version))
+            .transpose()?;
+        let version = version.unwrap_or_default();
+        let source = early.source(expr, !version.is_empty())?;
+        let request = ModuleRequest {
+            path,
+            source: &source,
+            version: &version,
+            from: early.folder,
+            span: expr.span,
+        };
+        let found = self.library.find(&request)?;
+        if above.contains(&found.folder) || above.len() > DEEPEST {
+            let detail = format!(
+                "{} is called from inside itself, so there would be no end of modules.",
+                found.folder
+            );
+            return Err(Diag::error("Module calls itself", detail).at(expr.span).into());
+        }
+        let (module, faults) = read_module(found.files, early.module.dialect, self.sources);
+        let failed = faults.has_errors();
+        self.diags.extend(faults);
+        if failed {
+            return Err(Diags::new());
+        }
+        let versions = core_version_faults(&module);
+        if versions.has_errors() {
+            return Err(versions);
+        }
+        let (given, faults) = arguments_of_call(&call.body, call.open, module.variables.values());
+        if faults.has_errors() {
+            return Err(faults);
+        }
+        let mut constants = Constants::new();
+        for (name, variable) in module.variables.iter().filter(|(_, variable)| variable.constant) {
+            let (value, faults) = early.constant(variable, given.get(name).copied());
+            self.diags.extend(faults);
+            constants.insert(name.clone(), value);
+        }
+        let member = Member {
+            module,
+            folder: found.folder,
+        };
+        Ok((member, constants))
+    }
+}

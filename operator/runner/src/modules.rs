@@ -1,0 +1,63 @@
+//! Called modules that lie in folders beside the root module.
+
+use std::path::{Path, PathBuf};
+
+use ashlar_config::{
+    Files, FoundModule, Library, ModuleRequest,
+    source::{ModuleSource, clean},
+};
+use ashlar_diag::{Diag, Diags};
+
+/// Finds modules in the folders that their sources name.
+pub struct Folders {
+    /// The root module's folder.
+    pub root: PathBuf,
+}
+
+impl Library for Folders {
+    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        let ModuleSource::Local(path) = request.source else {
+            let detail = format!(
+                "Ashlar does not fetch modules yet, and {} is none beside this one. Copy it into a folder, and name that.",
+                request.source
+            );
+            return Err(Diag::error("Not supported yet", detail).at(request.span).into());
+        };
+        let folder = clean(&format!("{}/{path}", request.from));
+        let files = read_folder(&self.root.join(&folder), &folder).map_err(|error| {
+            let detail = format!("{}, called as {}, cannot be read: {error}.", folder, request.path);
+            Diags::from(Diag::error("Unreadable module directory", detail))
+        })?;
+        Ok(FoundModule {
+            folder: folder.into(),
+            files,
+        })
+    }
+}
+
+/// The configuration files of a folder; `shown`: how it is called in front of their names, if it is another than the root
+/// module's.
+pub fn read_folder(folder: &Path, shown: &str) -> std::io::Result<Files> {
+    let mut files = Files::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else {
+            continue;
+        };
+        let plain = name.strip_suffix(".json").unwrap_or(&name);
+        let is_config = plain.ends_with(".tf") || plain.ends_with(".tofu");
+        if !is_config || entry.path().is_dir() {
+            continue;
+        }
+        let text = std::fs::read(entry.path())?;
+        // What is no UTF-8 is told where it stands.
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let name = if shown.is_empty() {
+            name
+        } else {
+            format!("{shown}/{name}")
+        };
+        files.push((name.into(), text.into()));
+    }
+    Ok(files)
+}

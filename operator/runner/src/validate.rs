@@ -1,0 +1,122 @@
+//! From files to what is wrong with them, providers asked as well; nothing is planned and no value is needed.
+
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+
+use ashlar_addr::{Mode, ProviderConfig};
+use ashlar_config::{About, Files as SourceFiles, Question, check_schemas};
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{Schemas, fetch_schemas_of, provider_diags::place_all};
+use ashlar_port::{Outside, Provider, Providers};
+use ashlar_state::State;
+use ashlar_value::Dialect;
+use futures::future::join_all;
+
+use crate::{
+    files::Files,
+    modules::Folders,
+    outside::SystemOutside,
+    plan::home,
+    providers::{choose, plugins},
+    settings::Settings,
+};
+
+/// Checks the root module in a folder, and the modules that it calls. Must run where blocking is allowed
+/// (`block_in_place`): files are read on the way.
+pub async fn validate(
+    settings: &Settings,
+    folder: PathBuf,
+    files: SourceFiles,
+    dialect: Dialect,
+    sources: &mut Sources,
+) -> Diags {
+    let mut library = Folders { root: folder.clone() };
+    let (tree, mut diags) = ashlar_config::load(files, dialect, &BTreeMap::new(), &mut library, sources);
+    if diags.has_errors() {
+        return diags;
+    }
+    let outside = Arc::new(SystemOutside::default());
+    let caps = Files {
+        folder: folder.clone(),
+        confined: false,
+        home: home(false),
+        plan_timestamp: outside.now(),
+        applying: false,
+        made: Arc::default(),
+    };
+    let Some(chosen) = diags.take(choose(settings, &tree, &State::default()).await) else {
+        return diags;
+    };
+    let silent = Arc::new(str::to_owned);
+    let plugins = plugins(settings, chosen, &folder, &[], silent, outside, dialect.version());
+    let needed = tree.requirements().into_keys().collect();
+    if let Some(schemas) = diags.take(fetch_schemas_of(needed, &plugins).await) {
+        let of = |provider: &ashlar_addr::Provider| schemas.get(provider).cloned();
+        let handle = tokio::runtime::Handle::current();
+        let asker = Asker {
+            plugins: &plugins,
+            schemas: &schemas,
+            started: tokio::sync::Mutex::default(),
+        };
+        let told = tokio::task::block_in_place(|| {
+            let ask = |questions: &[Question<'_>]| handle.block_on(asker.ask_all(questions));
+            check_schemas(&tree, &of, &caps, &ask)
+        });
+        diags.extend(told);
+        for provider in asker.started.into_inner().into_values() {
+            provider.close().await;
+        }
+    }
+    plugins.close().await;
+    diags
+}
+
+/// Asks providers, each one started once.
+struct Asker<'a> {
+    plugins: &'a dyn Providers,
+    schemas: &'a Schemas,
+    started: tokio::sync::Mutex<BTreeMap<ashlar_addr::Provider, Arc<dyn Provider>>>,
+}
+
+impl Asker<'_> {
+    async fn ask_all(&self, questions: &[Question<'_>]) -> Vec<Diags> {
+        join_all(questions.iter().map(|question| self.ask(question))).await
+    }
+
+    async fn provider(&self, config: &ProviderConfig) -> Result<Arc<dyn Provider>, Diags> {
+        let mut started = self.started.lock().await;
+        if let Some(provider) = started.get(&config.provider) {
+            return Ok(provider.clone());
+        }
+        let provider = self.plugins.start(&config.provider).await?;
+        started.insert(config.provider.clone(), provider.clone());
+        Ok(provider)
+    }
+
+    async fn ask(&self, question: &Question<'_>) -> Diags {
+        if !self.schemas.contains_key(&question.provider.provider) {
+            return Diags::new();
+        }
+        let provider = match self.provider(question.provider).await {
+            Ok(provider) => provider,
+            Err(diags) => return diags,
+        };
+        let config = &question.config;
+        let (told, address) = match &question.about {
+            About::Provider => (
+                provider.validate_provider(config).await,
+                question.provider.to_string(),
+            ),
+            About::Resource(resource, path) => {
+                let kind = &resource.kind;
+                let told = match resource.mode {
+                    Mode::Managed => provider.validate_resource(kind, config).await,
+                    Mode::Data => provider.validate_data(kind, config).await,
+                    Mode::Ephemeral => provider.validate_ephemeral(kind, config).await,
+                };
+                (told, resource.within_config((*path).clone()).to_string())
+            }
+            About::Action(kind, address) => (provider.validate_action(kind, config).await, address.clone()),
+        };
+        place_all(told, question.body, &address)
+    }
+}
