@@ -93,7 +93,9 @@ fn may_become(before: &Type, after: &Type) -> bool {
                     .zip(b)
                     .all(|(a, b)| a.name == b.name && may_become(&a.ty, &b.ty))
         }
-        (a, b) => a == b,
+        // Where parts of open type are brought to a common one, that is a guess from the others, in Terraform too; it errs
+        // between primitive types alone.
+        (a, b) => a == b || a.is_primitive() && b.is_primitive(),
     }
 }
 
