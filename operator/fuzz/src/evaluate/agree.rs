@@ -77,7 +77,7 @@ fn bounded(facts: &Refinement, number: &Number) -> bool {
 }
 
 /// Can a value of which the type `before` was told be of type `after`?
-fn may_become(before: &Type, after: &Type) -> bool {
+pub(crate) fn may_become(before: &Type, after: &Type) -> bool {
     match (before, after) {
         (Type::Dynamic, _) | (_, Type::Dynamic) => true,
         (Type::List(a), Type::List(b)) | (Type::Set(a), Type::Set(b)) | (Type::Map(a), Type::Map(b)) => {

@@ -60,8 +60,8 @@ impl<'t> Case<'t> {
         let known = self.value(given.known()).map(plain);
         let unknown = self.value(given.unknown()).map(plain);
         if let (Some(known), Some(unknown)) = (&known, &unknown)
-            // A conditional with an arm of open type has the type of the other arm for the time being, in Terraform too.
-            && !(self.text.contains(" ? ") && given.has_open_types())
+            // A conditional whose one arm is at fault, or of open type, has the type of the other, in Terraform too.
+            && (!self.text.contains(" ? ") || !given.has_open_types() && agree::may_become(&unknown.ty(), &known.ty()))
             && let Err(why) = agree::foretold(unknown, known)
         {
             panic!(
