@@ -181,9 +181,11 @@ pub(crate) fn removed(traversal: &Traversal) -> Result<(ModuleAddr, Option<Resou
     let parts = parts(traversal);
     let span = traversal.span();
     let (calls, rest) = calls(&parts)?;
-    if calls.iter().any(|(_, key)| *key != InstanceKey::None) {
+    let before = parts.len() - rest.len();
+    let keyed = parts.iter().take(before).find(|part| part.key.is_some());
+    if let Some(part) = keyed {
         let detail = "All instances are removed together. Name the module without a key.";
-        return Err(fail("Module instance keys not allowed", detail, span));
+        return Err(fail("Module instance keys not allowed", detail, part.span));
     }
     let module = ModuleAddr(calls.into_iter().map(|(name, _)| name).collect());
     if rest.is_empty() {

@@ -128,7 +128,7 @@ impl Loader {
                     expr: attribute.expr,
                     declared: name.span,
                 };
-                self.override_local(&name.name, local);
+                self.override_local(&name.name, local, attribute.span);
                 continue;
             }
             if self.module.locals.contains_key(&name.name) {

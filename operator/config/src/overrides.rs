@@ -111,16 +111,12 @@ impl Loader {
         }
     }
 
-    pub(crate) fn override_local(&mut self, name: &Arc<str>, over: Local) {
+    pub(crate) fn override_local(&mut self, name: &Arc<str>, over: Local, place: Span) {
         match self.module.locals.get_mut(name) {
             Some(own) => *own = over,
             None => {
                 let what = format!("local value {name:?}");
-                self.missing_base(
-                    "Missing base local value definition to override",
-                    &what,
-                    over.declared,
-                );
+                self.missing_base("Missing base local value definition to override", &what, place);
             }
         }
     }

@@ -119,7 +119,7 @@ impl Loader {
         let resource = Resource::new(mode, kind.name.clone(), name.name.clone());
         let mut not_in_check = |name: &str, place| {
             if in_check {
-                let summary = format!("Invalid \"{name}\" argument");
+                let summary = format!("Invalid \"{name}\" attribute");
                 let detail = "The data source of a check block is read once, and takes no such argument.";
                 diags.push(Diag::error(summary, detail).at(place));
             }
@@ -155,7 +155,7 @@ impl Loader {
             match &*inner.kind.name {
                 "lifecycle" if in_check => {
                     let detail = "The data source of a check block has no lifecycle.";
-                    diags.push(Diag::error("Invalid \"lifecycle\" block", detail).at(inner.header()));
+                    diags.push(Diag::error("Invalid lifecycle block", detail).at(inner.header()));
                 }
                 "lifecycle" if lifecycle.is_some() => {
                     let detail = "A block can have one lifecycle block. Put all its arguments into one.";

@@ -15,7 +15,7 @@ use crate::{check, e2e, quickstart};
 pub(crate) struct Args {}
 
 /// Kinds of recorded behaviour of Terraform, each with the folder of its cases.
-const ORACLES: [(&str, &str); 6] = [
+const ORACLES: [(&str, &str); 7] = [
     ("syntax", "tests/oracle/syntax"),
     ("wire", "tests/oracle/wire"),
     ("expressions", "tests/oracle/expressions"),
@@ -25,6 +25,7 @@ const ORACLES: [(&str, &str); 6] = [
     ),
     ("scenarios", "tests/oracle/scenarios"),
     ("lang", "tests/lang"),
+    ("validate", "tests/oracle/validate"),
 ];
 
 pub(crate) fn run(Args {}: &Args) -> Result<()> {

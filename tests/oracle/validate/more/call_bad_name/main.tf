@@ -1,0 +1,3 @@
+module "1m" {
+  source = "./m"
+}

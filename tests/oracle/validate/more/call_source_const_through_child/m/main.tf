@@ -1,0 +1,6 @@
+variable "where" {
+  const = true
+}
+module "n" {
+  source = var.where
+}

@@ -1,0 +1,7 @@
+variable "where" {
+  default = "./m"
+  const   = true
+}
+module "m" {
+  source = var.where
+}

@@ -1,0 +1,6 @@
+locals {
+  where = "./m"
+}
+module "m" {
+  source = local.where
+}

@@ -1,0 +1,4 @@
+output "x" {
+  value     = terraform.applying
+  ephemeral = true
+}

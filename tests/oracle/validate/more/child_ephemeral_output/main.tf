@@ -1,0 +1,6 @@
+module "m" {
+  source = "./m"
+}
+locals {
+  a = module.m.x
+}

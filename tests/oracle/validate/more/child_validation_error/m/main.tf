@@ -1,0 +1,6 @@
+variable "x" {
+  validation {
+    condition     = var.x > local.nope
+    error_message = "m"
+  }
+}

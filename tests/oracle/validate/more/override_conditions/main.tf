@@ -1,0 +1,6 @@
+variable "v" {
+  default = 1
+}
+output "o" {
+  value = 1
+}

@@ -1,0 +1,9 @@
+resource "terraform_data" "a" {
+  connection {
+    host = "h"
+    usr  = "u"
+  }
+  provisioner "remote-exec" {
+    inline = ["x"]
+  }
+}

@@ -1,0 +1,6 @@
+resource "terraform_data" "a" {
+  provisioner "local-exec" {
+    command = self.nope
+    comand  = "x"
+  }
+}

@@ -1,0 +1,3 @@
+removed {
+  from = module.m["a"].terraform_data.a
+}
