@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand};
 #[derive(Parser)]
 #[command(name = "ashlar", version)]
 pub(crate) struct Cli {
-    /// Print without colours.
-    #[arg(long, global = true, env = "NO_COLOR", value_parser = clap::builder::BoolishValueParser::new(), default_value_t = false, num_args = 0..=1, default_missing_value = "true")]
+    /// Print without colours. So does a NO_COLOR in the environment that is not empty.
+    #[arg(long, global = true)]
     pub(crate) no_color: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
@@ -95,6 +95,31 @@ pub(crate) struct Language {
     /// Read the configuration as this product does: terraform or opentofu.
     #[arg(long, default_value = "terraform")]
     pub(crate) dialect: ashlar_value::Dialect,
+}
+
+impl Choices {
+    /// Why these choices do not go together; source: Terraform `internal/command/arguments/extended.go`.
+    pub(crate) fn conflict(&self, destroy: bool) -> Option<&'static str> {
+        let Self {
+            refresh_only,
+            no_refresh,
+            replace,
+            ..
+        } = self;
+        if *refresh_only && destroy {
+            Some("--refresh-only changes no object, so it cannot go together with destroying all of them.")
+        } else if *refresh_only && *no_refresh {
+            Some(
+                "--refresh-only does nothing but read the objects, so it cannot go together with --no-refresh.",
+            )
+        } else if *refresh_only && !replace.is_empty() {
+            Some("--refresh-only changes no object, so it cannot go together with --replace.")
+        } else if destroy && !replace.is_empty() {
+            Some("Where all objects are destroyed none is replaced, so --replace cannot be given.")
+        } else {
+            None
+        }
+    }
 }
 
 /// `ashlar plan`
@@ -217,6 +242,29 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
+
+    #[test]
+    fn choices_that_exclude_each_other_are_refused() {
+        let check = |arguments: &str, destroy: bool, sound: bool| {
+            let words = format!("ashlar plan {arguments}");
+            let parsed = Cli::try_parse_from(words.split_whitespace());
+            let Ok(Cli {
+                command: Command::Plan(args),
+                ..
+            }) = parsed
+            else {
+                panic!("{words}");
+            };
+            assert_eq!(args.choices.conflict(destroy).is_none(), sound, "{words}");
+        };
+        check("", true, true);
+        check("--refresh-only", false, true);
+        check("--refresh-only", true, false);
+        check("--refresh-only --no-refresh", false, false);
+        check("--refresh-only --replace a.b", false, false);
+        check("--replace a.b", true, false);
+        check("--replace a.b", false, true);
+    }
 
     #[test]
     fn a_state_is_named_by_a_folder_or_by_all_of_its_name() {

@@ -41,7 +41,8 @@ fn main() -> ExitCode {
         }
     };
     log::init(&cli.command);
-    let printer = Printer::new(cli.no_color);
+    let asked = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let printer = Printer::new(cli.no_color || asked);
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

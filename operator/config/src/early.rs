@@ -4,14 +4,17 @@
 //! Rules: Terraform `terraform/node_module_install.go`, `evaluate.go` in its init walk.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::{Arc, Mutex, PoisonError},
 };
 
 use ashlar_addr::Constraints;
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Given, Reference, Scope, Subject, evaluate, evaluate_as, references, undeclared};
-use ashlar_funcs::{Caps, NoCaps};
+use ashlar_eval::{
+    Constants as ConstantCaps, Given, Reference, Scope, Subject, evaluate, evaluate_as, references,
+    undeclared,
+};
+use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
 use ashlar_value::{Dialect, Type, Value};
 
@@ -19,6 +22,9 @@ use crate::{
     Module,
     source::{ModuleSource, SourceFault},
 };
+
+/// No source is longer, in bytes.
+const LONGEST_SOURCE: usize = 4096;
 
 /// Constant variables of a module by name.
 pub(crate) type Constants = BTreeMap<Arc<str>, Value>;
@@ -28,8 +34,8 @@ pub(crate) struct Early<'m> {
     pub(crate) module: &'m Module,
     pub(crate) constants: &'m Constants,
     pub(crate) folder: &'m str,
-    /// Local values that are being evaluated: those that need themselves are not known.
-    pub(crate) open: Mutex<Vec<Arc<str>>>,
+    /// Local values that were needed so far.
+    locals: Mutex<BTreeMap<Arc<str>, Value>>,
 }
 
 impl Scope for Early<'_> {
@@ -45,22 +51,13 @@ impl Scope for Early<'_> {
                 }
             },
             Subject::Local(name) => {
-                let Some(local) = module.locals.get(name) else {
+                if !module.locals.contains_key(name) {
                     let known = module.locals.keys().map(|name| &**name);
                     return Err(undeclared::local(reference, name, known).into());
-                };
-                if self.open().contains(name) {
-                    return Ok(Value::dynamic());
                 }
-                self.open().push(name.clone());
-                let (value, faults) = evaluate(&local.expr, self);
-                self.open().pop();
-                // A fault is told when all is evaluated.
-                Ok(if faults.has_errors() {
-                    Value::dynamic()
-                } else {
-                    value
-                })
+                // What is needed was evaluated before; what needs itself is not known.
+                let known = self.locals.lock().unwrap_or_else(PoisonError::into_inner);
+                Ok(known.get(name).cloned().unwrap_or_else(Value::dynamic))
             }
             Subject::Path(name) => match &**name {
                 "module" => Ok(Value::string(self.folder)),
@@ -72,7 +69,7 @@ impl Scope for Early<'_> {
     }
 
     fn caps(&self) -> &dyn Caps {
-        &NoCaps
+        &ConstantCaps
     }
 
     fn dialect(&self) -> Dialect {
@@ -84,9 +81,48 @@ impl Scope for Early<'_> {
     }
 }
 
-impl Early<'_> {
-    fn open(&self) -> std::sync::MutexGuard<'_, Vec<Arc<str>>> {
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+impl<'m> Early<'m> {
+    /// What expressions of the module see, whose folder and constant variables these are.
+    pub(crate) fn new(module: &'m Module, constants: &'m Constants, folder: &'m str) -> Self {
+        Self {
+            module,
+            constants,
+            folder,
+            locals: Mutex::default(),
+        }
+    }
+
+    /// Evaluates the locals that an expression needs, each once, those first that others need.
+    fn prepare(&self, expr: &Expr) {
+        let needed = |expr: &Expr| -> Vec<Arc<str>> {
+            let named = references(expr).0.into_iter();
+            let locals = named.filter_map(|reference| match reference.subject {
+                Subject::Local(name) => Some(name),
+                _ => None,
+            });
+            locals.collect()
+        };
+        let mut seen = BTreeSet::new();
+        let mut open: Vec<(Arc<str>, bool)> = needed(expr).into_iter().map(|name| (name, false)).collect();
+        while let Some((name, ready)) = open.pop() {
+            let Some(local) = self.module.locals.get(&name) else {
+                continue;
+            };
+            if ready {
+                let (value, faults) = evaluate(&local.expr, self);
+                // A fault is told when all is evaluated.
+                let value = if faults.has_errors() {
+                    Value::dynamic()
+                } else {
+                    value
+                };
+                let mut known = self.locals.lock().unwrap_or_else(PoisonError::into_inner);
+                known.insert(name, value);
+            } else if seen.insert(name.clone()) {
+                open.push((name, true));
+                open.extend(needed(&local.expr).into_iter().map(|name| (name, false)));
+            }
+        }
     }
 
     /// The constraints on a called module's version. Empty if nothing is asked.
@@ -109,6 +145,12 @@ impl Early<'_> {
         self.only_constants(expr, "source", true)?;
         let value = self.text(expr, "Unknown module source")?;
         let text = value.as_str().map_or("", |text| &**text);
+        if text.len() > LONGEST_SOURCE {
+            let detail = "No source of a module is that long.";
+            return Err(Diag::error("Invalid module source address", detail)
+                .at(expr.span)
+                .into());
+        }
         ModuleSource::parse(text, versioned).map_err(|fault| {
             let (summary, detail) = match fault {
                 SourceFault::NoKind => (
@@ -135,6 +177,7 @@ impl Early<'_> {
     pub(crate) fn constant(&self, variable: &ashlar_eval::Variable, expr: Option<&Expr>) -> (Value, Diags) {
         let mut diags = Diags::new();
         let given = expr.map(|expr| {
+            self.prepare(expr);
             let (value, faults) = evaluate(expr, self);
             diags.extend(faults);
             Given {
@@ -160,6 +203,7 @@ impl Early<'_> {
     }
 
     fn text(&self, expr: &Expr, unknown: &'static str) -> Result<Value, Diags> {
+        self.prepare(expr);
         let (value, diags) = evaluate_as(expr, &Type::String, self);
         if diags.has_errors() {
             return Err(diags);

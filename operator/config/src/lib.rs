@@ -36,7 +36,7 @@ pub use inputs::{
     Absent, Input, InputValue, Origin, later_validations, parse_values_file, resolve_variables,
 };
 pub use limits::limits;
-pub use load::Files;
+pub use load::{Files, is_config};
 pub use model::{
     ActionConfig, ActionTrigger, Check, DependsOn, Endpoint, IgnoreChanges, Import, Lifecycle, Local, Module,
     ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta, ProviderRef, Provisioner,

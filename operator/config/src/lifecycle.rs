@@ -10,6 +10,7 @@ use ashlar_value::{Number, Path, PathStep, Type, Value};
 
 use crate::{
     model::{ActionTrigger, IgnoreChanges, Lifecycle},
+    overrides::not_overridden,
     static_expr,
 };
 
@@ -30,7 +31,7 @@ const SHAPE: Shape = Shape {
 
 impl Lifecycle {
     /// Reads the block of a resource.
-    pub(crate) fn read(block: Block, resource: &Resource, diags: &mut Diags) -> Self {
+    pub(crate) fn read(block: Block, resource: &Resource, overriding: bool, diags: &mut Diags) -> Self {
         let mut content = SHAPE.content(block.body, Some(block.open), diags);
         let mut lifecycle = Lifecycle::default();
         if resource.mode == Mode::Managed {
@@ -65,6 +66,7 @@ impl Lifecycle {
                     let summary = format!("Invalid {} lifecycle nested block", word(mode));
                     diags.push(Diag::error(summary, detail).at(inner.kind.span));
                 }
+                _ if overriding => diags.push(not_overridden(inner)),
                 (kind, _) => {
                     let (rule, faults) = CheckRule::read(inner);
                     diags.extend(faults);

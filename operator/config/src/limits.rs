@@ -56,14 +56,6 @@ pub fn limits(tree: &Tree) -> Diags {
                 .map(|trigger| ("action_trigger blocks", trigger.header)),
         );
     }
-    for member in tree
-        .members
-        .values()
-        .filter(|member| !std::ptr::eq(&member.module, module))
-    {
-        let imports = member.module.imports.iter();
-        found.extend(imports.map(|import| ("import blocks of called modules", import.header)));
-    }
     found.sort_by_key(|(_, span)| *span);
     let mut diags: Diags = found
         .into_iter()
@@ -71,8 +63,10 @@ pub fn limits(tree: &Tree) -> Diags {
         .collect();
     for (span, word) in [(module.backend, "backend"), (module.cloud, "cloud")] {
         if let Some(span) = span {
-            let detail =
-                format!("Ashlar keeps state itself; this {word} block has no effect and can be removed.");
+            let detail = format!(
+                "Ashlar keeps the state itself and does not look where this {word} block says. Where objects are in a state \
+                 there, bring that state over first (`terraform state pull`), or they are planned anew."
+            );
             diags.push(Diag::warning(format!("Unused {word} block"), detail).at(span));
         }
     }

@@ -51,6 +51,8 @@ pub(crate) struct Loader {
     /// Is an override file being read?
     pub(crate) overriding: bool,
     pub(crate) in_file: InFile,
+    /// The instances that something is imported to.
+    pub(crate) imported: BTreeSet<String>,
 }
 
 /// What the override file that is being read has overridden already.
@@ -92,8 +94,8 @@ pub(crate) fn read_module(files: Files, dialect: Dialect, sources: &mut Sources)
     (loader.module, loader.diags)
 }
 
-/// Is a file of this name read as part of a module?
-fn is_config(name: &str, dialect: Dialect) -> bool {
+/// Is a file of this name read as part of a module, if it stands in the module's folder?
+pub fn is_config(name: &str, dialect: Dialect) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);
     let hidden =
         name.starts_with('.') || name.ends_with('~') || (name.starts_with('#') && name.ends_with('#'));

@@ -58,8 +58,8 @@ pub struct RequiredProvider {
     pub source: Provider,
     /// The version constraint as written, if any.
     pub version: Option<(Arc<str>, Span)>,
-    /// Configurations of it that a caller must pass.
-    pub aliases: Vec<Arc<str>>,
+    /// Aliases of the configurations that a caller must pass; `None` for the one without.
+    pub aliases: Vec<Option<Arc<str>>>,
     /// The entry.
     pub declared: Span,
 }

@@ -87,14 +87,14 @@ impl Loader {
             own.nullable = over.nullable;
         }
         if has("type") {
+            // Defaults of optional attributes stay those of the base, as in Terraform.
             own.ty = over.ty;
-            own.defaults = over.defaults;
             own.parse = over.parse;
         }
         replace(&mut own.default, over.default);
         if let Some(default) = &own.default {
             let summary = "Invalid default value for variable";
-            match convert(default, &own.ty.without_optional()) {
+            match convert(default, &own.ty) {
                 Ok(value) => own.default = Some(value),
                 Err(error) => {
                     let detail = format!(
@@ -198,7 +198,9 @@ impl Loader {
             replace(&mut own.connection, over.connection);
             replace(&mut mine.create_before_destroy, theirs.create_before_destroy);
             replace(&mut mine.prevent_destroy, theirs.prevent_destroy);
-            if !matches!(theirs.ignore_changes, IgnoreChanges::None) {
+            // What ignores all changes goes on to do so.
+            let all = matches!(mine.ignore_changes, IgnoreChanges::All);
+            if !all && !matches!(theirs.ignore_changes, IgnoreChanges::None) {
                 mine.ignore_changes = theirs.ignore_changes;
                 mine.ignored = theirs.ignored;
             }

@@ -62,7 +62,7 @@ pub(crate) fn check(tree: &Tree) -> Diags {
             for alias in &required.aliases {
                 let local = LocalProvider {
                     name: name.clone(),
-                    alias: Some(alias.clone()),
+                    alias: alias.clone(),
                 };
                 let is_there =
                     passed.contains_key(&local) || configured.iter().any(|(own, _)| **own == local);
@@ -155,7 +155,7 @@ fn passed_faults(
     let required = module.required_providers.get(&child.local.name);
     let is_declared = match &child.local.alias {
         None => required.is_some(),
-        Some(alias) => required.is_some_and(|required| required.aliases.contains(alias)),
+        alias => required.is_some_and(|required| required.aliases.contains(alias)),
     };
     let is_empty = empty.iter().any(|(own, _)| **own == child.local);
     if !is_declared && !is_empty {

@@ -145,9 +145,7 @@ impl Loader {
             return self.diags.push(diag);
         }
         let Some(import) = import else { return };
-        let same =
-            |other: &&Import| static_end(&import.to).is_some_and(|own| Some(own) == static_end(&other.to));
-        if self.module.imports.iter().any(|other| same(&other)) {
+        if static_end(&import.to).is_some_and(|end| !self.imported.insert(end)) {
             let (module, resource) = &import.resource;
             let dot = if module.is_root() { "" } else { "." };
             let summary = format!("Duplicate import configuration for \"{module}{dot}{resource}\"");

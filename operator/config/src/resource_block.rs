@@ -109,6 +109,7 @@ impl Loader {
             bad_name,
         } = Kind::of(mode);
         let before = self.diags.len();
+        let overriding = self.overriding;
         let diags = &mut self.diags;
         let mut content = shape.split(block.body, Some(block.open), diags);
         for (label, summary) in [(kind, bad_kind), (name, bad_name)] {
@@ -161,7 +162,7 @@ impl Loader {
                     let detail = "A block can have one lifecycle block. Put all its arguments into one.";
                     diags.push(Diag::error("Duplicate lifecycle block", detail).at(inner.header()));
                 }
-                "lifecycle" => lifecycle = Some(Lifecycle::read(inner, &resource, diags)),
+                "lifecycle" => lifecycle = Some(Lifecycle::read(inner, &resource, overriding, diags)),
                 "connection" => only_connection(&mut connection, inner, "resource", diags),
                 "provisioner" => provisioners.extend(Provisioner::read(inner, diags)),
                 _ => others.push(inner),

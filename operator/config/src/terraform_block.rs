@@ -314,7 +314,7 @@ impl Loader {
         text
     }
 
-    fn configuration_aliases(&mut self, name: &str, expr: &Expr) -> Vec<Arc<str>> {
+    fn configuration_aliases(&mut self, name: &str, expr: &Expr) -> Vec<Option<Arc<str>>> {
         let mut aliases = Vec::new();
         let items = match static_expr::list(expr) {
             Ok(items) => items,
@@ -327,8 +327,8 @@ impl Loader {
             match static_expr::traversal(item) {
                 Err(diag) => self.diags.push(diag),
                 Ok(traversal) => match (&*traversal.root.name == name, &*traversal.steps) {
-                    (true, [Step::Attr { name: alias, .. }]) => aliases.push(alias.clone()),
-                    (true, []) => {}
+                    (true, [Step::Attr { name: alias, .. }]) => aliases.push(Some(alias.clone())),
+                    (true, []) => aliases.push(None),
                     _ => {
                         let detail = format!("An alias is named after this entry, as in {name}.ALIAS.");
                         let diag = Diag::error("Invalid configuration_aliases value", detail);

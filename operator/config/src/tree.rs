@@ -23,6 +23,9 @@ use crate::{
     terraform_block::core_version_faults,
 };
 
+/// More modules than any configuration has: one whose folders lead into each other has no end of them.
+const MOST_MODULES: usize = 20_000;
+
 /// Deeper calls are a configuration that calls itself in a way that cannot be seen.
 const DEEPEST: usize = 64;
 
@@ -131,7 +134,6 @@ pub fn load(
         .filter(|(name, _)| !name.contains('/'))
         .collect();
     let (module, mut diags) = read_module(files, dialect, sources);
-    diags.extend(module.backend_faults.clone());
     let mut tree = Tree::default();
     let root = Member {
         module,
@@ -141,6 +143,7 @@ pub fn load(
         tree.members.insert(ModuleAddr::root(), root);
         return (tree, diags);
     }
+    diags.extend(root.module.backend_faults.clone());
     diags.extend(core_version_faults(&root.module));
     let mut loading = Loading {
         library,
@@ -192,12 +195,7 @@ impl Loading<'_> {
         constants: &Constants,
         above: &mut Vec<Arc<str>>,
     ) {
-        let early = Early {
-            module: &caller.module,
-            constants,
-            folder: &caller.folder,
-            open: Default::default(),
-        };
+        let early = Early::new(&caller.module, constants, &caller.folder);
         for (name, call) in &caller.module.calls {
             let path = path.child(name.clone());
             let Some(expr) = &call.source else { continue };
@@ -235,6 +233,10 @@ impl Loading<'_> {
             span: expr.span,
         };
         let found = self.library.find(&request)?;
+        if self.members.len() >= MOST_MODULES {
+            let detail = format!("There are more than {MOST_MODULES} modules.");
+            return Err(Diag::error("Too many modules", detail).at(expr.span).into());
+        }
         if above.contains(&found.folder) || above.len() > DEEPEST {
             let detail = format!(
                 "{} is called from inside itself, so there would be no end of modules.",

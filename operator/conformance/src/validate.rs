@@ -29,10 +29,12 @@ pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
 
 async fn run_one(folder: PathBuf, settings: Settings) -> anyhow::Result<Result<(), Miss>> {
     let expected: Json = serde_json::from_slice(&std::fs::read(folder.join(EXPECTED))?)?;
-    let mut files = read_folder(&folder, "")?;
+    let mut files = read_folder(&folder, "", Dialect::Terraform)?;
     files.retain(|(name, _)| &**name != EXPECTED);
     let mut sources = Sources::new();
-    let diags = validate(&settings, folder, files, Dialect::Terraform, &mut sources).await;
+    let diags = validate(&settings, folder, files, Dialect::Terraform, &mut sources)
+        .await
+        .diags;
     let got: BTreeSet<String> = diags.iter().map(|diag| fact(diag, &sources)).collect();
     let wanted: BTreeSet<String> = expected["diagnostics"]
         .as_array()

@@ -13,6 +13,8 @@ use ashlar_store::kube::WorkspaceKeys;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
 
+use ashlar_value::Dialect;
+
 use crate::{
     decide::InputFault,
     index::Reference,
@@ -35,13 +37,17 @@ pub(crate) struct Inputs {
 
 impl Inputs {
     /// The files of the root module.
-    pub(crate) fn module_files(&self) -> Vec<(Arc<str>, Arc<str>)> {
-        let root = |name: &str| !name.contains('/') && (name.ends_with(".tf") || name.ends_with(".tf.json"));
-        let files = self.bundle.iter().filter(|(name, _)| root(name));
+    pub(crate) fn module_files(&self, dialect: Dialect) -> Vec<(Arc<str>, Arc<str>)> {
+        let files = self.bundle.iter().filter(|(name, _)| is_root_file(name, dialect));
         files
             .map(|(name, text)| (name.as_str().into(), text.as_str().into()))
             .collect()
     }
+}
+
+/// Is it a file of the root module?
+fn is_root_file(name: &str, dialect: Dialect) -> bool {
+    !name.contains('/') && ashlar_config::is_config(name, dialect)
 }
 
 /// Why inputs could not be read.
@@ -333,10 +339,7 @@ fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<BTreeMap<String, St
             bundle.insert(key.clone(), text_of(InputKind::ConfigMap, &map.name, key, bytes)?);
         }
     }
-    if !bundle
-        .keys()
-        .any(|name| !name.contains('/') && (name.ends_with(".tf") || name.ends_with(".tf.json")))
-    {
+    if !bundle.keys().any(|name| is_root_file(name, Dialect::OpenTofu)) {
         return Err(InputFault::Invalid(
             "The source holds no configuration: no file beside the root ends in .tf or .tf.json.".to_owned(),
         ));
@@ -495,7 +498,7 @@ mod tests {
             one.digest,
             assembled(from_secret(), Some("hunter23")).unwrap().digest
         );
-        assert_eq!(one.module_files().len(), 1);
+        assert_eq!(one.module_files(Dialect::Terraform).len(), 1);
     }
 
     #[test]

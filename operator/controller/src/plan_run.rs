@@ -313,8 +313,8 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
     };
     match from {
         Material::Inputs(inputs) => {
-            let files = inputs.module_files();
             let dialect = dialect(job.spec.dialect);
+            let files = inputs.module_files(dialect);
             let mut sources = Sources::new();
             let (tree, diags) = load_module(&files, dialect, &mut sources);
             if diags.has_errors() {

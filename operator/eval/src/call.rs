@@ -335,7 +335,7 @@ impl Eval<'_> {
                 "{namespace:?} is no namespace of functions. Those of providers begin with \"provider::\"."
             ),
         };
-        diags.push(blame("Unknown provider function", detail));
+        self.refuse(blame("Unknown provider function", detail));
         None
     }
 }

@@ -60,7 +60,7 @@ impl CheckRule {
     }
 
     /// The same before values are known: a message that is not known yet is no fault.
-    pub(crate) fn validate_early(&self, scope: &dyn Scope, place: Span) -> Diags {
+    pub fn validate_early(&self, scope: &dyn Scope, place: Span) -> Diags {
         self.validate(scope, place, false)
     }
 

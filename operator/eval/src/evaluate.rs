@@ -4,18 +4,18 @@
 //! [`MAX_DEPTH`], so no expression can overflow the stack.
 
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     collections::{BTreeMap, HashMap},
     rc::Rc,
     sync::Arc,
 };
 
 use ashlar_diag::{Diag, Diags, Span};
-use ashlar_funcs::{Caps, NoCaps};
+use ashlar_funcs::Caps;
 use ashlar_syntax::{Expr, ExprKind, Step, Traversal};
 use ashlar_value::{Dialect, Type, Value, convert};
 
-use crate::{Reference, Scope, access, finder};
+use crate::{Reference, Scope, access, budget::Constants, finder};
 
 /// How deep expressions may be nested; chains of one binary operator do not count.
 pub(crate) const MAX_DEPTH: u32 = 400;
@@ -98,6 +98,7 @@ pub(crate) fn evaluate_plain(
     };
     let eval = Eval {
         steps: caller.steps.clone(),
+        refused: caller.refused.clone(),
         depth: caller.depth.clone(),
         ..Eval::new(root, functions)
     };
@@ -182,6 +183,8 @@ pub(crate) struct Eval<'a> {
     depth: Rc<Cell<u32>>,
     /// Nodes visited so far, those of templates rendered on the way included.
     steps: Rc<Cell<u32>>,
+    /// Faults that end the evaluation whatever became of them inside.
+    refused: Rc<RefCell<Vec<Diag>>>,
 }
 
 /// Local names, innermost first.
@@ -247,6 +250,7 @@ impl<'a> Eval<'a> {
             functions,
             depth: Rc::default(),
             steps: Rc::default(),
+            refused: Rc::default(),
         }
     }
 
@@ -259,13 +263,19 @@ impl<'a> Eval<'a> {
             );
             diags.push(Diag::error("Expression takes too long", detail).at(span));
         }
+        diags.extend(self.refused.take());
+    }
+
+    /// A fault that nothing inside the expression can make good: `try` and `can` would decide by what Ashlar cannot do.
+    pub(crate) fn refuse(&self, diag: Diag) {
+        self.refused.borrow_mut().push(diag);
     }
 
     pub(crate) fn caps(&self) -> &dyn Caps {
         match &self.root {
             Root::Module { scope, .. } => scope.caps(),
             Root::Plain { caps, .. } => *caps,
-            Root::Constant => &NoCaps,
+            Root::Constant => &Constants,
         }
     }
 

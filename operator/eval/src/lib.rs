@@ -8,6 +8,7 @@
 mod access;
 mod block;
 mod body;
+mod budget;
 mod call;
 mod check_rule;
 mod conditional;
@@ -39,6 +40,7 @@ mod variable;
 
 pub use access::{get_attr, index};
 pub use block::decode_block;
+pub use budget::{Constants, with_budget};
 pub use check_rule::CheckRule;
 pub use console::evaluate_for_console;
 pub use constraint::type_constraint;

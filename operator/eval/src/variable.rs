@@ -13,7 +13,7 @@ use ashlar_value::{
 };
 
 use crate::{
-    CheckRule, Defaults, Reference, Scope, Subject,
+    CheckRule, Defaults, Reference, Subject,
     body::{self, Item},
     constraint::type_constraint,
     evaluate_constant, finder,
@@ -346,14 +346,6 @@ impl Variable {
             marks = marks.union(Marks::EPHEMERAL);
         }
         value.with_marks(marks)
-    }
-
-    /// Runs the validations before values are known.
-    pub fn validate(&self, scope: &dyn Scope) -> Diags {
-        let rules = self.validations.iter();
-        rules
-            .flat_map(|rule| rule.validate_early(scope, self.declared))
-            .collect()
     }
 
     /// Reads a value given as text by argument or environment.

@@ -31,7 +31,7 @@ pub mod wire;
 pub use engine::{Engine, Schemas, lock, unmarked};
 pub use expand::expand;
 pub use look::look;
-pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, plan};
+pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, in_source_order, plan};
 pub use model::{
     Action, Change, Check, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason, Summary,
 };

@@ -297,7 +297,7 @@ fn stored_dependencies(change: &Change, state: &State, order: &Order) -> Arc<[Co
 }
 
 /// Visits end in any order; people read from top to bottom.
-fn in_source_order(diags: Diags) -> Diags {
+pub fn in_source_order(diags: Diags) -> Diags {
     let mut diags: Vec<_> = diags.into_iter().collect();
     diags.sort_by(|a, b| {
         (a.severity, a.subject.is_none(), a.subject, &a.address).cmp(&(

@@ -22,4 +22,4 @@ pub use modules::{Folders, read_folder};
 pub use outside::SystemOutside;
 pub use plan::{PlanOutcome, PlanRequest, load_module, plan};
 pub use settings::Settings;
-pub use validate::validate;
+pub use validate::{Validated, validate};

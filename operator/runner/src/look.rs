@@ -11,8 +11,9 @@ use ashlar_value::{Dialect, Value};
 
 use crate::{
     files::Files,
+    modules::Folders,
     outside::SystemOutside,
-    plan::{home, load_module},
+    plan::home,
     providers::{choose, plugins},
     redact::redactor,
     settings::Settings,
@@ -66,7 +67,13 @@ pub async fn look(
     request: LookRequest,
     sources: &mut Sources,
 ) -> (Option<Looked>, Diags) {
-    let (tree, mut diags) = load_module(&request.files, request.dialect, sources);
+    let mut folders = Folders {
+        root: request.folder.clone(),
+        dialect: request.dialect,
+    };
+    let constants = BTreeMap::new();
+    let (tree, mut diags) =
+        ashlar_config::load(request.files, request.dialect, &constants, &mut folders, sources);
     if diags.has_errors() {
         return (None, diags);
     }

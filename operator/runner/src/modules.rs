@@ -3,15 +3,18 @@
 use std::path::{Path, PathBuf};
 
 use ashlar_config::{
-    Files, FoundModule, Library, ModuleRequest,
+    Files, FoundModule, Library, ModuleRequest, is_config,
     source::{ModuleSource, clean},
 };
 use ashlar_diag::{Diag, Diags};
+use ashlar_value::Dialect;
 
 /// Finds modules in the folders that their sources name.
 pub struct Folders {
     /// The root module's folder.
     pub root: PathBuf,
+    /// Whose language they are written in.
+    pub dialect: Dialect,
 }
 
 impl Library for Folders {
@@ -24,7 +27,7 @@ impl Library for Folders {
             return Err(Diag::error("Not supported yet", detail).at(request.span).into());
         };
         let folder = clean(&format!("{}/{path}", request.from));
-        let files = read_folder(&self.root.join(&folder), &folder).map_err(|error| {
+        let files = read_folder(&self.root.join(&folder), &folder, self.dialect).map_err(|error| {
             let detail = format!("{}, called as {}, cannot be read: {error}.", folder, request.path);
             Diags::from(Diag::error("Unreadable module directory", detail))
         })?;
@@ -35,19 +38,26 @@ impl Library for Folders {
     }
 }
 
+/// Largest configuration file, in bytes.
+const LARGEST: u64 = 64 << 20;
+
 /// The configuration files of a folder; `shown`: how it is called in front of their names, if it is another than the root
 /// module's.
-pub fn read_folder(folder: &Path, shown: &str) -> std::io::Result<Files> {
+pub fn read_folder(folder: &Path, shown: &str, dialect: Dialect) -> std::io::Result<Files> {
     let mut files = Files::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        let plain = name.strip_suffix(".json").unwrap_or(&name);
-        let is_config = plain.ends_with(".tf") || plain.ends_with(".tofu");
-        if !is_config || entry.path().is_dir() {
+        if !is_config(&name, dialect) || entry.path().is_dir() {
             continue;
+        }
+        let metadata = std::fs::metadata(entry.path())?;
+        if !metadata.is_file() || metadata.len() > LARGEST {
+            let path = entry.path();
+            let why = format!("{} is no file, or is larger than {LARGEST} bytes", path.display());
+            return Err(std::io::Error::other(why));
         }
         let text = std::fs::read(entry.path())?;
         // What is no UTF-8 is told where it stands.
@@ -59,5 +69,6 @@ pub fn read_folder(folder: &Path, shown: &str) -> std::io::Result<Files> {
         };
         files.push((name.into(), text.into()));
     }
+    files.sort();
     Ok(files)
 }

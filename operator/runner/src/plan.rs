@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use ashlar_config::{Absent, FoundModule, Input, Library, ModuleRequest, Tree, limits, resolve_variables};
 use ashlar_diag::{Diags, Sources};
+use ashlar_eval::with_budget;
 use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Outside, Progress};
 use ashlar_provider::Redactor;
@@ -52,10 +53,15 @@ pub struct PlanOutcome {
     pub redact: Redactor,
 }
 
+/// How many bytes the constants of a configuration may take together: far more than any needs.
+const CONSTANTS: usize = 512 << 20;
+
 /// Reads the root module from its files, and tells what of it cannot be planned.
 pub fn load_module(files: &[(Arc<str>, Arc<str>)], dialect: Dialect, sources: &mut Sources) -> (Tree, Diags) {
     let constants = BTreeMap::new();
-    let (tree, mut diags) = ashlar_config::load(files.to_vec(), dialect, &constants, &mut NoModules, sources);
+    let (tree, mut diags) = with_budget(CONSTANTS, || {
+        ashlar_config::load(files.to_vec(), dialect, &constants, &mut NoModules, sources)
+    });
     diags.extend(limits(&tree));
     (tree, diags)
 }

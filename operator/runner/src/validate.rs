@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use ashlar_addr::{Mode, ProviderConfig};
 use ashlar_config::{About, Files as SourceFiles, Question, check_schemas};
 use ashlar_diag::{Diags, Sources};
-use ashlar_plan::{Schemas, fetch_schemas_of, provider_diags::place_all};
+use ashlar_plan::{Schemas, fetch_schemas_of, in_source_order, provider_diags::place_all};
 use ashlar_port::{Outside, Provider, Providers};
 use ashlar_state::State;
 use ashlar_value::Dialect;
@@ -20,6 +20,15 @@ use crate::{
     settings::Settings,
 };
 
+/// What is wrong with a configuration.
+#[derive(Default)]
+pub struct Validated {
+    /// Faults, in the order of source.
+    pub diags: Diags,
+    /// What is sound and cannot be planned yet all the same.
+    pub limits: Diags,
+}
+
 /// Checks the root module in a folder, and the modules that it calls. Must run where blocking is allowed
 /// (`block_in_place`): files are read on the way.
 pub async fn validate(
@@ -28,12 +37,32 @@ pub async fn validate(
     files: SourceFiles,
     dialect: Dialect,
     sources: &mut Sources,
+) -> Validated {
+    let mut limits = Diags::new();
+    let diags = attempt(settings, folder, files, dialect, sources, &mut limits).await;
+    Validated {
+        diags: in_source_order(diags),
+        limits,
+    }
+}
+
+async fn attempt(
+    settings: &Settings,
+    folder: PathBuf,
+    files: SourceFiles,
+    dialect: Dialect,
+    sources: &mut Sources,
+    limits: &mut Diags,
 ) -> Diags {
-    let mut library = Folders { root: folder.clone() };
+    let mut library = Folders {
+        root: folder.clone(),
+        dialect,
+    };
     let (tree, mut diags) = ashlar_config::load(files, dialect, &BTreeMap::new(), &mut library, sources);
     if diags.has_errors() {
         return diags;
     }
+    *limits = ashlar_config::limits(&tree);
     let outside = Arc::new(SystemOutside::default());
     let caps = Files {
         folder: folder.clone(),

@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use ashlar_diag::Sources;
 use ashlar_eval::{Scope, evaluate_for_console};
-use ashlar_runner::{LookRequest, look};
+use ashlar_runner::{LookRequest, look, read_folder};
 use ashlar_store::file::FileStore;
 use ashlar_syntax::{is_unfinished, parse_expression};
 use rustyline::{Config, DefaultEditor, error::ReadlineError};
@@ -45,7 +45,7 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
     };
     printer.diags(&recovered.warnings, &sources);
     let request = LookRequest {
-        files: inputs::module_files(&dir)?,
+        files: read_folder(&dir, "", args.language.dialect)?,
         inputs: given,
         env: Vec::new(),
         state: recovered.state,

@@ -28,7 +28,7 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
     }
     let mut sources = Sources::new();
     let (tree, diags) = load_module(
-        &inputs::module_files(&args.place.dir)?,
+        &inputs::module_files(&args.place.dir, args.language.dialect)?,
         args.language.dialect,
         &mut sources,
     );

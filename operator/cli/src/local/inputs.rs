@@ -6,35 +6,17 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use anyhow::{Context, bail};
-use ashlar_config::{Input, InputValue, Origin, parse_values_file};
+use ashlar_config::{Files, Input, InputValue, Origin, parse_values_file};
 use ashlar_diag::{Diags, Sources};
+use ashlar_runner::read_folder;
+use ashlar_value::Dialect;
 
 use crate::args::Values;
 
-/// Name and text of each file.
-pub(crate) type Files = Vec<(Arc<str>, Arc<str>)>;
-
 /// The module's files.
-pub(crate) fn module_files(dir: &Path) -> anyhow::Result<Files> {
-    let mut files = Files::new();
-    let entries =
-        std::fs::read_dir(dir).with_context(|| format!("The folder {} cannot be read", dir.display()))?;
-    for entry in entries {
-        let entry = entry.with_context(|| format!("The folder {} cannot be read", dir.display()))?;
-        let Ok(name) = entry.file_name().into_string() else {
-            continue;
-        };
-        if !(name.ends_with(".tf") || name.ends_with(".tf.json")) || entry.path().is_dir() {
-            continue;
-        }
-        let path = entry.path();
-        let text =
-            std::fs::read(&path).with_context(|| format!("The file {} cannot be read", path.display()))?;
-        let text = String::from_utf8(text)
-            .with_context(|| format!("The file {} is not UTF-8 text", path.display()))?;
-        files.push((name.into(), text.into()));
-    }
-    files.sort();
+pub(crate) fn module_files(dir: &Path, dialect: Dialect) -> anyhow::Result<Files> {
+    let files = read_folder(dir, "", dialect)
+        .with_context(|| format!("The folder {} cannot be read", dir.display()))?;
     if files.is_empty() {
         bail!(
             "The folder {} holds no configuration (no .tf file). Choose another with --dir.",

@@ -75,6 +75,9 @@ impl<'a> Session<'a> {
         choices: &Choices,
         destroy: bool,
     ) -> anyhow::Result<Ready> {
+        if let Some(why) = choices.conflict(destroy) {
+            anyhow::bail!("{why}");
+        }
         let mut sources = Sources::new();
         let (given, faults) = inputs::gather(&self.dir, values, &mut sources)?;
         if faults.has_errors() {
@@ -88,7 +91,7 @@ impl<'a> Session<'a> {
             Mode::Normal
         };
         let request = PlanRequest {
-            files: inputs::module_files(&self.dir)?,
+            files: inputs::module_files(&self.dir, choices.language.dialect)?,
             inputs: given,
             sources,
             env: Vec::new(),

@@ -2,9 +2,8 @@
 
 use std::process::ExitCode;
 
-use anyhow::Context;
 use ashlar_diag::{Diag, Diags, Severity, Sources, Span};
-use ashlar_runner::{read_folder, validate};
+use ashlar_runner::{Validated, read_folder, validate};
 use serde_json::{Value as Json, json};
 
 use super::session;
@@ -16,9 +15,16 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
     let scratch = session::scratch()?;
     let settings = session::settings(&args.place, &dir, scratch.path())?;
     let mut sources = Sources::new();
-    let files =
-        read_folder(&dir, "").with_context(|| format!("The folder {} cannot be read", dir.display()))?;
-    let diags = validate(&settings, dir, files, args.language.dialect, &mut sources).await;
+    let Validated { diags, limits } = match read_folder(&dir, "", args.language.dialect) {
+        Ok(files) => validate(&settings, dir, files, args.language.dialect, &mut sources).await,
+        Err(error) => {
+            let detail = format!("The folder {} cannot be read: {error}.", dir.display());
+            Validated {
+                diags: Diag::error("Failed to read module directory", detail).into(),
+                limits: Diags::new(),
+            }
+        }
+    };
     if args.json {
         let text = serde_json::to_string_pretty(&answer(&diags, &sources))?;
         printer.result(&format!("{text}\n"));
@@ -31,6 +37,10 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
                 ", but look at the warnings."
             };
             printer.result(&format!("The configuration is valid{note}\n"));
+            if !limits.is_empty() {
+                printer.note("Of what stands in it, Ashlar has this to say when it is planned:");
+                printer.diags(&limits, &sources);
+            }
         }
     }
     Ok(if diags.has_errors() {
@@ -40,7 +50,8 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
     })
 }
 
-/// Source of the form: Terraform `internal/command/views/validate.go`, `views/json/diagnostic.go`.
+/// Source of the form: Terraform `internal/command/views/validate.go`, `views/json/diagnostic.go`. The block around a place
+/// and the values that an expression had are not told: `context` is null and `values` empty.
 fn answer(diags: &Diags, sources: &Sources) -> Json {
     let errors = diags.iter().filter(|diag| diag.is_error()).count();
     json!({

@@ -71,7 +71,7 @@ impl<'t> Check<'t> {
         Outcome {
             diags,
             question,
-            local: None,
+            value: None,
         }
     }
 }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use ashlar_addr::Module as ModuleAddr;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Given, arguments_of_call, evaluate};
+use ashlar_syntax::Expr;
 
 use super::{
-    Check,
+    Check, Outcome,
     scope::{Repeated, StaticScope},
 };
 use crate::{model::ModuleCall, tree::Member};
@@ -27,19 +28,26 @@ impl<'t> Check<'t> {
         diags
     }
 
-    /// The value that a call gives to a variable of the module it calls. The root module's are given by a run.
-    pub(super) fn argument(&self, path: &'t ModuleAddr, member: &'t Member, name: &Arc<str>) -> Diags {
-        let mut diags = Diags::new();
-        let (Some(variable), Some((parent, call))) =
-            (member.module.variables.get(name), self.tree.call(path))
-        else {
-            return diags;
-        };
-        let Some((parent, caller)) = self.tree.members.get_key_value(&parent) else {
-            return diags;
-        };
+    /// What a call gives to a variable of the module it calls, with the calling module.
+    pub(super) fn given(
+        &self,
+        path: &ModuleAddr,
+        member: &'t Member,
+        name: &Arc<str>,
+    ) -> Option<(&'t ModuleAddr, &'t Member, &'t Expr)> {
+        let (parent, call) = self.tree.call(path)?;
+        let (parent, caller) = self.tree.members.get_key_value(&parent)?;
         let (given, _) = arguments_of_call(&call.body, call.open, member.module.variables.values());
-        let given = given.get(name).copied().map(|expr| {
+        Some((parent, caller, given.get(name).copied()?))
+    }
+
+    /// The value that a call gives to a variable of the module it calls. The root module's are given by a run.
+    pub(super) fn argument(&self, path: &'t ModuleAddr, member: &'t Member, name: &Arc<str>) -> Outcome<'t> {
+        let mut diags = Diags::new();
+        let Some(variable) = member.module.variables.get(name).filter(|_| !path.is_root()) else {
+            return Outcome::default();
+        };
+        let given = self.given(path, member, name).map(|(parent, caller, expr)| {
             let scope = StaticScope::new(self, parent, caller).repeated(Repeated::Unknown);
             let (value, faults) = evaluate(expr, &scope);
             diags.extend(faults);
@@ -50,14 +58,22 @@ impl<'t> Check<'t> {
             }
         });
         if diags.has_errors() {
-            return diags;
+            return Outcome {
+                diags,
+                ..Outcome::default()
+            };
         }
-        diags.extend(variable.value(given.as_ref()).1);
+        let (value, faults) = variable.value(given.as_ref());
+        diags.extend(faults);
         if let (Some(why), Some(given)) = (&variable.deprecated, &given)
             && let (false, Some(place)) = (given.value.is_null(), given.place)
         {
             diags.push(Diag::warning("Deprecated variable got a value", why.clone()).at(place));
         }
-        diags
+        Outcome {
+            diags,
+            value: Some(variable.marked(value)),
+            question: None,
+        }
     }
 }

@@ -106,6 +106,7 @@ pub fn check_schemas(
         schemas,
         caps,
         locals: BTreeMap::new(),
+        arguments: BTreeMap::new(),
         diags: Diags::new(),
     };
     let order: Vec<usize> = groups.into_iter().flatten().collect();
@@ -130,6 +131,8 @@ struct Check<'t> {
     schemas: Schemas,
     caps: &'t dyn Caps,
     locals: BTreeMap<&'t ModuleAddr, HashMap<&'t Arc<str>, Value>>,
+    /// Values that calls give to variables.
+    arguments: BTreeMap<&'t ModuleAddr, HashMap<&'t Arc<str>, Value>>,
     diags: Diags,
 }
 
@@ -138,7 +141,8 @@ struct Check<'t> {
 struct Outcome<'t> {
     diags: Diags,
     question: Option<Question<'t>>,
-    local: Option<Value>,
+    /// The value of a local or a variable.
+    value: Option<Value>,
 }
 
 impl<'t> Check<'t> {
@@ -175,8 +179,14 @@ impl<'t> Check<'t> {
                     continue;
                 };
                 let outcome = self.visit(*part);
-                if let (Kind::Local(name), Some(value)) = (part.kind, outcome.local) {
-                    self.locals.entry(part.path).or_default().insert(name, value);
+                match (part.kind, outcome.value) {
+                    (Kind::Local(name), Some(value)) => {
+                        self.locals.entry(part.path).or_default().insert(name, value);
+                    }
+                    (Kind::Variable(name), Some(value)) => {
+                        self.arguments.entry(part.path).or_default().insert(name, value);
+                    }
+                    _ => {}
                 }
                 if outcome.diags.has_errors() {
                     mark(&mut failed, at);
@@ -206,11 +216,20 @@ impl<'t> Check<'t> {
             ..Outcome::default()
         };
         match kind {
-            Kind::Variable(name) => diags_only(self.argument(path, member, name)),
+            Kind::Variable(name) => self.argument(path, member, name),
             Kind::Validations(name) => {
-                let variable = member.module.variables.get(name);
-                let told = variable.map(|variable| variable.validate(&scope));
-                diags_only(told.unwrap_or_default())
+                let Some(variable) = member.module.variables.get(name) else {
+                    return Outcome::default();
+                };
+                let given = self.given(path, member, name);
+                let place = given.map_or(variable.declared, |(.., expr)| expr.span);
+                let scope = scope.validating(name);
+                let rules = variable.validations.iter();
+                diags_only(
+                    rules
+                        .flat_map(|rule| rule.validate_early(&scope, place))
+                        .collect(),
+                )
             }
             Kind::Local(name) => {
                 let Some(local) = member.module.locals.get(name) else {
@@ -224,7 +243,7 @@ impl<'t> Check<'t> {
                 let value = scope.used(value, local.expr.span, &mut diags);
                 Outcome {
                     diags,
-                    local: Some(value),
+                    value: Some(value),
                     question: None,
                 }
             }
@@ -268,7 +287,7 @@ impl<'t> Check<'t> {
         Outcome {
             diags,
             question,
-            local: None,
+            value: None,
         }
     }
 

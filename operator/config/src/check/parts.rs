@@ -249,6 +249,7 @@ impl<'t> Finder<'_, 't> {
                 }
             }
             Kind::Close(name) => {
+                found.needs.extend(self.at(path, Kind::Call(name)));
                 let inner = path.child(name.clone());
                 if let Some((inner, member)) = self.tree.members.get_key_value(&inner) {
                     found.all_of(inner, member);

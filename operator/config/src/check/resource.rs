@@ -107,7 +107,7 @@ impl<'t> Check<'t> {
         Outcome {
             diags,
             question: Some(question),
-            local: None,
+            value: None,
         }
     }
 }

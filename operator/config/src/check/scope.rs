@@ -37,6 +37,8 @@ pub(super) struct StaticScope<'c, 't> {
     this: Option<&'t Resource>,
     /// The check block around.
     inside: Option<&'t Arc<str>>,
+    /// The variable whose validation it is: its value counts, that of others is not known.
+    validated: Option<&'t Arc<str>>,
 }
 
 impl<'c, 't> StaticScope<'c, 't> {
@@ -48,6 +50,7 @@ impl<'c, 't> StaticScope<'c, 't> {
             repeated: Repeated::No,
             this: None,
             inside: None,
+            validated: None,
         }
     }
 
@@ -154,6 +157,17 @@ impl<'c, 't> StaticScope<'c, 't> {
         });
         let value = Value::object(attributes.chain(blocks).collect::<Vec<_>>());
         deprecating(value, block.deprecated.is_some())
+    }
+
+    fn own_argument(&self, name: &Arc<str>) -> Option<Value> {
+        self.check.arguments.get(self.path)?.get(name).cloned()
+    }
+
+    pub(super) fn validating(self, name: &'t Arc<str>) -> Self {
+        Self {
+            validated: Some(name),
+            ..self
+        }
     }
 
     /// A data source inside a check block is seen by that block alone.
@@ -272,6 +286,9 @@ impl Scope for StaticScope<'_, '_> {
     fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
         let module = &self.member.module;
         match &reference.subject {
+            Subject::Var(name) if self.validated == Some(name) && self.own_argument(name).is_some() => {
+                Ok(self.own_argument(name).unwrap_or_else(Value::dynamic))
+            }
             Subject::Var(name) => match module.variables.get(name) {
                 Some(variable) => Ok(variable.marked(Value::unknown(variable.ty.without_optional()))),
                 None => {

@@ -185,7 +185,9 @@ impl Variables {
             if module.phase == Phase::Validate {
                 let value = Value::unknown(variable.ty.without_optional());
                 module.set(variable.name.clone(), variable.marked(value));
-                diags.extend(variable.validate(module));
+                for rule in &variable.validations {
+                    diags.extend(rule.validate_early(module, variable.declared));
+                }
                 continue;
             }
             let (value, faults) = variable.value(given);

@@ -170,7 +170,7 @@ impl Bench {
         for entry in std::fs::read_dir(&self.work)? {
             let entry = entry?;
             let name = entry.file_name().to_string_lossy().into_owned();
-            if name.ends_with(".tf") || name.ends_with(".tf.json") {
+            if ashlar_config::is_config(&name, ashlar_value::Dialect::Terraform) {
                 files.push((name.into(), std::fs::read_to_string(entry.path())?.into()));
             }
         }

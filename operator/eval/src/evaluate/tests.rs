@@ -436,3 +436,12 @@ fn texts_may_be_longer_than_a_width_of_rust() {
         check(text, Ok(number(length)));
     }
 }
+
+#[test]
+fn what_cannot_be_called_decides_nothing() {
+    for text in ["can(provider::a::b(1))", "try(provider::a::b(1), 2)"] {
+        let (_, diags) = evaluate(&crate::fixture::expr(text), &crate::MapScope::empty());
+        let told: Vec<_> = diags.iter().map(|diag| &*diag.summary).collect();
+        assert_eq!(told, ["Unknown provider function"], "{text}");
+    }
+}

@@ -1,0 +1,7 @@
+terraform {
+  backend "local" {
+    paht = "x"
+  }
+}
+output "o" {
+}

@@ -1,0 +1,8 @@
+module "m" {
+  source     = "./m"
+  depends_on = [module.m]
+}
+module "n" {
+  source = "./m"
+  count  = length(module.n)
+}

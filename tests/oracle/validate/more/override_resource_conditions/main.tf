@@ -1,0 +1,5 @@
+variable "v" {
+  default = 1
+}
+resource "terraform_data" "a" {
+}
