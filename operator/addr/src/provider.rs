@@ -69,7 +69,9 @@ impl std::str::FromStr for Provider {
     type Err = ParseError;
 
     fn from_str(text: &str) -> Result<Self, ParseError> {
-        let parts: Vec<&str> = text.split('/').collect();
+        // Letters are judged in lower case, as they are kept: some become more than one.
+        let lower = text.to_lowercase();
+        let parts: Vec<&str> = lower.split('/').collect();
         let (host, namespace, name) = match parts.as_slice() {
             [name] => (Self::DEFAULT_HOST, "hashicorp", *name),
             [namespace, name] => (Self::DEFAULT_HOST, *namespace, *name),
@@ -103,9 +105,9 @@ impl std::str::FromStr for Provider {
             ));
         }
         Ok(Self {
-            host: host.to_lowercase().into(),
-            namespace: namespace.to_lowercase().into(),
-            name: name.to_lowercase().into(),
+            host: host.into(),
+            namespace: namespace.into(),
+            name: name.into(),
         })
     }
 }
