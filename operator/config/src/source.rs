@@ -4,6 +4,8 @@
 
 use std::{fmt, sync::Arc};
 
+pub use ashlar_funcs::clean_path as clean;
+
 /// A module's source.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ModuleSource {
@@ -107,28 +109,6 @@ impl fmt::Display for ModuleSource {
         } else {
             write!(f, "//{folder}")
         }
-    }
-}
-
-/// The shortest path that means the same (Go `path.Clean`); a relative path stays one.
-pub fn clean(path: &str) -> String {
-    let rooted = path.starts_with('/');
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." if parts.last().is_some_and(|last| *last != "..") => {
-                parts.pop();
-            }
-            ".." if rooted => {}
-            part => parts.push(part),
-        }
-    }
-    let joined = parts.join("/");
-    match (rooted, joined.is_empty()) {
-        (true, _) => format!("/{joined}"),
-        (false, true) => ".".to_owned(),
-        (false, false) => joined,
     }
 }
 

@@ -8,7 +8,7 @@ use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Action, Mode, Options, Plan, Schemas, show::redacted_changes, wire};
 use ashlar_port::{Outcome as Settlement, Record, RunStore};
-use ashlar_runner::{PlanOutcome, PlanRequest, load_module};
+use ashlar_runner::{PlanOutcome, PlanRequest, bounded, load_module};
 use ashlar_state::outcome_object;
 use ashlar_store::{Recovered, kube::PlanStore};
 use ashlar_value::Dialect;
@@ -320,7 +320,7 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
             }
-            match values::resolve(&inputs.values, tree.root()) {
+            match bounded(|| values::resolve(&inputs.values, tree.root())) {
                 Ok(given) => Ok(Ready {
                     files,
                     inputs: given,

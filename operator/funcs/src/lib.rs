@@ -34,6 +34,7 @@ use ashlar_value::Dialect;
 
 pub use caps::{Caps, CapsError, FileKind, NoCaps};
 pub use error::{Fault, FuncError};
+pub use files::path::clean as clean_path;
 pub use protocol::{Args, Builtin, Code, Param, Purity, Rule, Ty, call};
 
 /// Every family, in the order of the manual.

@@ -20,6 +20,6 @@ pub use files::Files;
 pub use look::{LookRequest, Looked, look};
 pub use modules::{Folders, read_folder};
 pub use outside::SystemOutside;
-pub use plan::{PlanOutcome, PlanRequest, load_module, plan};
+pub use plan::{PlanOutcome, PlanRequest, bounded, load_module, plan};
 pub use settings::Settings;
 pub use validate::{Validated, validate};

@@ -56,12 +56,16 @@ pub struct PlanOutcome {
 /// How many bytes the constants of a configuration may take together: far more than any needs.
 const CONSTANTS: usize = 512 << 20;
 
+/// Reads constants (a configuration, files of values, values given as text), of which no more is made than memory allows.
+pub fn bounded<T>(work: impl FnOnce() -> T) -> T {
+    with_budget(CONSTANTS, work)
+}
+
 /// Reads the root module from its files, and tells what of it cannot be planned.
 pub fn load_module(files: &[(Arc<str>, Arc<str>)], dialect: Dialect, sources: &mut Sources) -> (Tree, Diags) {
     let constants = BTreeMap::new();
-    let (tree, mut diags) = with_budget(CONSTANTS, || {
-        ashlar_config::load(files.to_vec(), dialect, &constants, &mut NoModules, sources)
-    });
+    let (tree, mut diags) =
+        bounded(|| ashlar_config::load(files.to_vec(), dialect, &constants, &mut NoModules, sources));
     diags.extend(limits(&tree));
     (tree, diags)
 }
@@ -129,7 +133,7 @@ async fn attempt(
         made: Arc::default(),
     };
     let (variables, faults) =
-        resolve_variables(tree.root(), &request.inputs, Absent::Refused, &caps, sources);
+        bounded(|| resolve_variables(tree.root(), &request.inputs, Absent::Refused, &caps, sources));
     diags.extend(faults);
     if diags.has_errors() {
         return None;

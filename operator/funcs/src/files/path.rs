@@ -1,7 +1,7 @@
 //! Slash-separated paths by their text alone, as Go's `path/filepath` has them on Unix. No file is looked at.
 
 /// The shortest path that means the same: no empty parts, no `.`, and `..` only at the beginning.
-pub(crate) fn clean(path: &str) -> String {
+pub fn clean(path: &str) -> String {
     let rooted = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
