@@ -151,7 +151,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         plan: &kept.plan,
         env,
         folder: folder.path().to_owned(),
-        confined: true,
+        confines: Some(folder.path().to_owned()),
         store: &held.store,
         stop: &job.tracked.stop,
         patience: job.context.patience,

@@ -198,7 +198,7 @@ async fn attempt(
         options,
         state: held.recovered.state.clone(),
         folder: folder.path().to_owned(),
-        confined: true,
+        confines: Some(folder.path().to_owned()),
     };
     let PlanOutcome {
         plan,

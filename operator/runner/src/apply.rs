@@ -13,7 +13,7 @@ use crate::{
     files::Files,
     outside::SystemOutside,
     plan::{home, load_module},
-    providers::{find_pinned, plugins},
+    providers::{Place, find_pinned, plugins},
     redact::redactor,
     settings::Settings,
 };
@@ -26,8 +26,8 @@ pub struct ApplyRequest<'a> {
     pub env: Vec<(OsString, OsString)>,
     /// Where the module's files are.
     pub folder: PathBuf,
-    /// May functions read nothing outside the folder?
-    pub confined: bool,
+    /// The folder that holds all that functions and plugins may read, if there are bounds; the module's lies in it.
+    pub confines: Option<PathBuf>,
     /// Where the run is kept, by whoever holds the lock.
     pub store: &'a dyn RunStore,
     /// Set to start nothing more.
@@ -85,8 +85,8 @@ async fn attempt(
     let outside = Arc::new(SystemOutside::default());
     let caps = Files {
         folder: request.folder.clone(),
-        confined: request.confined,
-        home: home(request.confined),
+        confines: request.confines.clone(),
+        home: home(request.confines.is_some()),
         plan_timestamp: plan.timestamp.clone(),
         applying: true,
         made: Arc::default(),
@@ -97,7 +97,10 @@ async fn attempt(
     let plugins = plugins(
         settings,
         chosen,
-        &request.folder,
+        Place {
+            folder: &request.folder,
+            readable: request.confines.as_ref().unwrap_or(&request.folder),
+        },
         &request.env,
         redact,
         outside.clone(),

@@ -1,7 +1,7 @@
 //! Files, time and randomness for functions, as one run sees them.
 //!
-//! In a cluster a run reads nothing outside its bundle: a path is resolved with all its links before it is read, so
-//! neither `..` nor a link leads out. Locally files are read as Terraform does, relative to the working folder.
+//! In a cluster a run reads nothing outside its bundle, in which the module's folder lies: a path is resolved with all its
+//! links before it is read, so neither `..` nor a link leads out. Locally files are read as Terraform does, relative to the working folder.
 
 use std::{
     io::Read,
@@ -29,8 +29,8 @@ const LARGEST_VALUE: u64 = 64 << 20;
 pub struct Files {
     /// Where relative paths begin.
     pub folder: PathBuf,
-    /// May nothing outside the folder be read?
-    pub confined: bool,
+    /// The folder outside of which nothing may be read, if there is one; `folder` lies in it.
+    pub confines: Option<PathBuf>,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
     /// When the plan was made.
@@ -44,25 +44,20 @@ pub struct Files {
 impl Files {
     fn resolve(&self, path: &str) -> Result<PathBuf, CapsError> {
         let given = Path::new(path);
-        if !self.confined {
+        let Some(confines) = &self.confines else {
             return Ok(self.folder.join(given));
-        }
+        };
         let outside = || {
             CapsError::Refused(format!(
                 "{path:?} leads out of the workspace's source, and in a cluster nothing outside of it can be read. Give a path \
-                 relative to the module's folder, without \"..\" and links that lead out"
+                 relative to the module's folder that stays in the source, by its links as well"
             ))
         };
-        let given = given.strip_prefix(&self.folder).unwrap_or(given);
-        if given.is_absolute()
-            || given
-                .components()
-                .any(|part| matches!(part, Component::ParentDir))
-        {
+        let full = self.folder.join(given);
+        if !stays_in(confines, &full) {
             return Err(outside());
         }
-        let full = self.folder.join(given);
-        let root = self.folder.canonicalize().map_err(failed)?;
+        let root = confines.canonicalize().map_err(failed)?;
         match full.canonicalize() {
             Ok(real) if real.starts_with(&root) => Ok(real),
             Ok(_) => Err(outside()),
@@ -82,6 +77,29 @@ impl Files {
             Err(error) => Err(failed(error)),
         }
     }
+}
+
+/// Is a path inside of a folder, all the way as it is written? Of what lies outside not even a name can be tried then.
+fn stays_in(folder: &Path, path: &Path) -> bool {
+    let Ok(inner) = path.strip_prefix(folder) else {
+        return false;
+    };
+    let mut depth = 0_usize;
+    inner.components().all(|part| match part {
+        Component::Normal(_) => {
+            depth += 1;
+            true
+        }
+        Component::ParentDir => match depth.checked_sub(1) {
+            Some(above) => {
+                depth = above;
+                true
+            }
+            None => false,
+        },
+        Component::CurDir => true,
+        Component::RootDir | Component::Prefix(_) => false,
+    })
 }
 
 fn failed(error: std::io::Error) -> CapsError {
@@ -104,7 +122,7 @@ fn kind_of(kind: std::fs::FileType) -> FileKind {
 
 impl Caps for Files {
     fn grant(&self, bytes: usize) -> bool {
-        !self.confined
+        self.confines.is_none()
             || self
                 .made
                 .fetch_add(bytes, Ordering::Relaxed)
@@ -113,21 +131,29 @@ impl Caps for Files {
     }
 
     fn largest(&self) -> u64 {
-        if self.confined { LARGEST_VALUE } else { u64::MAX }
+        if self.confines.is_some() {
+            LARGEST_VALUE
+        } else {
+            u64::MAX
+        }
     }
 
     fn read_file(&self, path: &str) -> Result<Vec<u8>, CapsError> {
         let mut options = std::fs::OpenOptions::new();
         options.read(true);
-        if self.confined {
+        if self.confines.is_some() {
             // Opening a pipe must not wait for somebody to write.
             options.custom_flags(rustix::fs::OFlags::NONBLOCK.bits().cast_signed());
         }
         let file = options.open(self.resolve(path)?).map_err(failed)?;
-        if self.confined && !file.metadata().map_err(failed)?.is_file() {
+        if self.confines.is_some() && !file.metadata().map_err(failed)?.is_file() {
             return Err(CapsError::Failed("it is no regular file".to_owned()));
         }
-        let limit = if self.confined { LARGEST } else { u64::MAX };
+        let limit = if self.confines.is_some() {
+            LARGEST
+        } else {
+            u64::MAX
+        };
         let mut bytes = Vec::new();
         file.take(limit.saturating_add(1))
             .read_to_end(&mut bytes)
@@ -162,7 +188,7 @@ impl Caps for Files {
     }
 
     fn cwd(&self) -> Result<String, CapsError> {
-        let folder = if self.confined {
+        let folder = if self.confines.is_some() {
             self.folder.clone()
         } else {
             self.folder.canonicalize().map_err(failed)?

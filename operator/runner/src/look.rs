@@ -14,7 +14,7 @@ use crate::{
     modules::Folders,
     outside::SystemOutside,
     plan::home,
-    providers::{choose, plugins},
+    providers::{Place, choose, plugins},
     redact::redactor,
     settings::Settings,
 };
@@ -80,7 +80,7 @@ pub async fn look(
     let outside = Arc::new(SystemOutside::default());
     let caps = Files {
         folder: request.folder.clone(),
-        confined: false,
+        confines: None,
         home: home(false),
         plan_timestamp: outside.now(),
         // A console answers `timestamp()` at once.
@@ -100,7 +100,7 @@ pub async fn look(
     let plugins = plugins(
         settings,
         chosen,
-        &request.folder,
+        Place::of(&request.folder),
         &request.env,
         redact,
         outside,

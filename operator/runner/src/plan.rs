@@ -14,7 +14,7 @@ use ashlar_value::Dialect;
 use crate::{
     files::Files,
     outside::SystemOutside,
-    providers::{choose, plugins},
+    providers::{Place, choose, plugins},
     redact::redactor,
     settings::Settings,
 };
@@ -35,8 +35,8 @@ pub struct PlanRequest {
     pub state: State,
     /// Where the module's files are: plugins run there, functions read there.
     pub folder: PathBuf,
-    /// May functions read nothing outside the folder?
-    pub confined: bool,
+    /// The folder that holds all that functions and plugins may read, if there are bounds; the module's lies in it.
+    pub confines: Option<PathBuf>,
 }
 
 /// What came of it.
@@ -126,8 +126,8 @@ async fn attempt(
     let timestamp = outside.now();
     let caps = Files {
         folder: request.folder.clone(),
-        confined: request.confined,
-        home: home(request.confined),
+        confines: request.confines.clone(),
+        home: home(request.confines.is_some()),
         plan_timestamp: timestamp.clone(),
         applying: false,
         made: Arc::default(),
@@ -145,7 +145,10 @@ async fn attempt(
     let plugins = plugins(
         settings,
         chosen,
-        &request.folder,
+        Place {
+            folder: &request.folder,
+            readable: request.confines.as_ref().unwrap_or(&request.folder),
+        },
         &request.env,
         redact,
         outside.clone(),

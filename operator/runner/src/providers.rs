@@ -133,11 +133,30 @@ async fn blocking<T: Send + 'static>(
     })
 }
 
+/// Where plugins run.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    /// The module's folder, in which they are started.
+    pub(crate) folder: &'a Path,
+    /// What they may read; the module's folder lies in it.
+    pub(crate) readable: &'a Path,
+}
+
+impl<'a> Place<'a> {
+    /// One folder for both.
+    pub(crate) fn of(folder: &'a Path) -> Self {
+        Self {
+            folder,
+            readable: folder,
+        }
+    }
+}
+
 /// The plugins of a run; they are told that a Terraform of this version runs them.
 pub(crate) fn plugins(
     settings: &Settings,
     chosen: Chosen,
-    folder: &Path,
+    place: Place<'_>,
     env: &[(OsString, OsString)],
     redact: Redactor,
     outside: Arc<dyn Outside>,
@@ -153,9 +172,9 @@ pub(crate) fn plugins(
             launcher: settings.launcher.clone(),
             fence: settings.fence,
             environment,
-            working_folder: folder.to_owned(),
+            working_folder: place.folder.to_owned(),
             scratch: settings.scratch.clone(),
-            readable: vec![folder.to_owned()],
+            readable: vec![place.readable.to_owned()],
             writable: settings.writable.clone(),
             redact,
             handshake: Duration::from_secs(60),

@@ -16,7 +16,7 @@ use crate::{
     modules::Folders,
     outside::SystemOutside,
     plan::home,
-    providers::{choose, plugins},
+    providers::{Place, choose, plugins},
     settings::Settings,
 };
 
@@ -66,7 +66,7 @@ async fn attempt(
     let outside = Arc::new(SystemOutside::default());
     let caps = Files {
         folder: folder.clone(),
-        confined: false,
+        confines: None,
         home: home(false),
         plan_timestamp: outside.now(),
         applying: false,
@@ -76,7 +76,15 @@ async fn attempt(
         return diags;
     };
     let silent = Arc::new(str::to_owned);
-    let plugins = plugins(settings, chosen, &folder, &[], silent, outside, dialect.version());
+    let plugins = plugins(
+        settings,
+        chosen,
+        Place::of(&folder),
+        &[],
+        silent,
+        outside,
+        dialect.version(),
+    );
     let needed = tree.requirements().into_keys().collect();
     if let Some(schemas) = diags.take(fetch_schemas_of(needed, &plugins).await) {
         let of = |provider: &ashlar_addr::Provider| schemas.get(provider).cloned();

@@ -61,7 +61,7 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         plan: &ready.bytes,
         env: Vec::new(),
         folder: session.dir.clone(),
-        confined: false,
+        confines: None,
         store: &store,
         stop: &stop,
         patience: Patience::default(),

@@ -105,7 +105,7 @@ impl<'a> Session<'a> {
             },
             state: recovered.state.clone(),
             folder: self.dir.clone(),
-            confined: false,
+            confines: None,
         };
         let PlanOutcome {
             plan,

@@ -99,7 +99,7 @@ impl Bench {
             },
             state: recovered.state,
             folder: self.work.clone(),
-            confined: false,
+            confines: None,
         };
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
         let settings = Settings {
@@ -127,7 +127,7 @@ impl Bench {
             plan: &bytes,
             env: self.environment(step),
             folder: self.work.clone(),
-            confined: false,
+            confines: None,
             store: &store,
             stop: &stop,
             patience: Patience::default(),

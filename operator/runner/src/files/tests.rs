@@ -12,7 +12,7 @@ use super::*;
 fn confined(folder: &Path) -> Files {
     Files {
         folder: folder.to_owned(),
-        confined: true,
+        confines: Some(folder.to_owned()),
         home: None,
         plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
         applying: false,
@@ -121,6 +121,32 @@ fn no_function_leads_out_of_a_confined_bundle_or_waits_at_a_pipe() {
 }
 
 #[test]
+fn a_module_in_a_folder_reads_all_of_its_bundle_and_no_more() {
+    let (bundle, outside) = bundle();
+    let files = Files {
+        folder: bundle.path().join("x"),
+        ..confined(bundle.path())
+    };
+    let beside = outside.path().file_name().unwrap().display().to_string();
+    let check = |path: &str, fine: bool| {
+        let (value, diags) = run(&call("file", path), &files, Dialect::Terraform);
+        assert_eq!(!diags.has_errors(), fine, "{path}: {value:?} {diags}");
+    };
+    for path in ["ok", "../ok", "../x/ok", "../x/../inner"] {
+        check(path, true);
+    }
+    for path in [
+        "../link",
+        "../dir/secret",
+        "../up/ok",
+        "../../etc/passwd",
+        &format!("../../{beside}/secret"),
+    ] {
+        check(path, false);
+    }
+}
+
+#[test]
 fn sets_of_files_stay_in_the_bundle() {
     let (bundle, outside) = bundle();
     let files = confined(bundle.path());
@@ -182,7 +208,7 @@ fn a_large_file_is_refused_in_a_confined_run_alone() {
         let (_, diags) = run(&call(function, "large"), &files, Dialect::Terraform);
         assert!(diags.to_string().contains("larger than"), "{function}: {diags}");
     }
-    files.confined = false;
+    files.confines = None;
     let (_, diags) = run(&call("filemd5", "large"), &files, Dialect::Terraform);
     assert!(!diags.has_errors(), "{diags}");
 }
@@ -191,7 +217,7 @@ fn a_large_file_is_refused_in_a_confined_run_alone() {
 fn a_confined_run_makes_texts_up_to_a_limit() {
     let folder = tempfile::tempdir().unwrap();
     let (caps, mut local) = (confined(folder.path()), confined(folder.path()));
-    local.confined = false;
+    local.confines = None;
     assert!(caps.grant(MOST / 2) && caps.grant(MOST / 2) && !caps.grant(1));
     assert!(local.grant(MOST) && local.grant(MOST));
     assert_eq!(local.largest(), u64::MAX);
@@ -241,7 +267,7 @@ fn one_call_cannot_take_all_memory() {
 fn a_local_run_has_no_limit_of_its_own() {
     let folder = tempfile::tempdir().unwrap();
     let mut files = confined(folder.path());
-    files.confined = false;
+    files.confines = None;
     files.grant(MOST);
     let (value, diags) = run(
         "length(join(\"\", formatlist(\"%1000000s\", range(8))))",
