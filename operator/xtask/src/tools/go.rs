@@ -24,6 +24,18 @@ pub(super) struct Module {
     pub(super) set: &'static [&'static str],
     /// What to build.
     pub(super) programs: &'static [Program],
+    /// What to copy beside the programs.
+    pub(super) copies: &'static [Copied],
+}
+
+/// A folder of a pinned module, copied into the entry.
+pub(super) struct Copied {
+    /// The module.
+    pub(super) module: &'static str,
+    /// The folder in it.
+    pub(super) folder: &'static str,
+    /// What the copy is called.
+    pub(super) name: &'static str,
 }
 
 /// Where a module's own code is.
@@ -75,6 +87,7 @@ pub(super) const KUBE: Module = Module {
         ),
         plain("etcd", "go.etcd.io/etcd/server/v3"),
     ],
+    copies: &[],
 };
 
 /// What a node runs besides a container runtime.
@@ -95,6 +108,32 @@ pub(super) const HELM: Module = Module {
     sources: Sources::Pins,
     set: &["helm.sh/helm/v3/internal/version.version=v3.22.0"],
     programs: &[plain("helm", "helm.sh/helm/v3/cmd/helm")],
+    copies: &[],
+};
+
+/// The source-controller of Flux. Its module names one version of a library that the proxy does not serve: its go.mod
+/// replaces that by the nearest one served.
+pub(super) const FLUX: Module = Module {
+    name: "flux",
+    folder: "tools/flux",
+    sources: Sources::Pins,
+    set: &[],
+    programs: &[plain("source-controller", "github.com/fluxcd/source-controller")],
+    copies: &[Copied {
+        module: "github.com/fluxcd/source-controller",
+        folder: "config/crd/bases",
+        name: "definitions",
+    }],
+};
+
+/// Servers of sources.
+pub(super) const HOSTS: Module = Module {
+    name: "hosts",
+    folder: "tools/hosts",
+    sources: Sources::Folder,
+    set: &[],
+    programs: &[plain("hosts", ".")],
+    copies: &[],
 };
 
 /// Published providers. Versions here only name files: the code is what go.mod pins, and each provider's change log
@@ -126,6 +165,7 @@ pub(super) const PROVIDERS: Module = Module {
             &["2.9.0"],
         ),
     ],
+    copies: &[],
 };
 
 /// Providers of our own, for what no published one shows.
@@ -151,6 +191,7 @@ pub(super) const TEST_PROVIDERS: Module = Module {
             &["1.0.0"],
         ),
     ],
+    copies: &[],
 };
 
 const fn plain(file: &'static str, package: &'static str) -> Program {
@@ -217,6 +258,9 @@ pub(super) fn build(module: &Module) -> Result<PathBuf> {
             recipe += &format!("\n{} {}", program.package, file.display());
         }
     }
+    for Copied { module, folder, name } in module.copies {
+        recipe += &format!("\n{module} {folder} {name}");
+    }
     let mut key = Key::new(&recipe);
     match module.sources {
         Sources::Pins => {
@@ -229,8 +273,29 @@ pub(super) fn build(module: &Module) -> Result<PathBuf> {
         module
             .programs
             .iter()
-            .try_for_each(|program| compile(module, program, &folder, &link, draft))
+            .try_for_each(|program| compile(module, program, &folder, &link, draft))?;
+        module
+            .copies
+            .iter()
+            .try_for_each(|copied| copy(copied, &folder, draft))
     })
+}
+
+/// Copies files that Go unpacked beside the code it compiled.
+fn copy(copied: &Copied, folder: &Path, draft: &Path) -> Result<()> {
+    let go = process::need("go", &format!("find {}", copied.module))?;
+    let mut command = Command::new(go);
+    command
+        .current_dir(folder)
+        .args(["list", "-m", "-f", "{{.Dir}}", copied.module]);
+    let unpacked = process::output(&mut command)?;
+    let target = draft.join(copied.name);
+    fs::create_dir(&target)?;
+    for file in cache::sorted(&Path::new(unpacked.trim()).join(copied.folder))? {
+        let name = file.file_name().unwrap_or_default();
+        fs::copy(&file, target.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
+    }
+    Ok(())
 }
 
 fn compile(module: &Module, program: &Program, folder: &Path, link: &str, draft: &Path) -> Result<()> {

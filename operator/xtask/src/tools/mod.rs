@@ -27,6 +27,10 @@ pub enum Group {
     Helm,
     /// Terraform, to compare with.
     Terraform,
+    /// Flux's source-controller, with the definitions of its kinds.
+    Flux,
+    /// Servers of sources on loopback: git over http and ssh, an OCI registry, and a fake module registry.
+    Hosts,
     /// cargo-fuzz; built only when named.
     Fuzz,
     /// kubelet, kube-scheduler and kube-proxy; built only when named.
@@ -35,7 +39,14 @@ pub enum Group {
 
 impl Group {
     /// What is built when no group is named.
-    pub const DEFAULT: [Group; 4] = [Group::Providers, Group::Kube, Group::Helm, Group::Terraform];
+    pub const DEFAULT: [Group; 6] = [
+        Group::Providers,
+        Group::Kube,
+        Group::Helm,
+        Group::Terraform,
+        Group::Hosts,
+        Group::Flux,
+    ];
 
     fn build(self, files: &mut BTreeMap<&'static str, PathBuf>) -> Result<()> {
         match self {
@@ -59,6 +70,14 @@ impl Group {
             }
             Group::Terraform => {
                 files.insert("ASHLAR_TERRAFORM", terraform::build()?.join("terraform"));
+            }
+            Group::Flux => {
+                let entry = go::build(&go::FLUX)?;
+                files.insert("ASHLAR_FLUX_SOURCE_CONTROLLER", entry.join("source-controller"));
+                files.insert("ASHLAR_FLUX_DEFINITIONS", entry.join("definitions"));
+            }
+            Group::Hosts => {
+                files.insert("ASHLAR_HOSTS", go::build(&go::HOSTS)?.join("hosts"));
             }
             Group::Fuzz => {
                 files.insert("ASHLAR_CARGO_FUZZ", fuzz::build()?.join("bin/cargo-fuzz"));
