@@ -1,0 +1,243 @@
+//! Git by the `git` of this machine, for a person's own commands: their agent, SSH configuration and credential helpers do
+//! what they do for Terraform, which runs it, too.
+
+use std::{
+    io::Read,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::{Duration, Instant},
+};
+
+use gix_hash::ObjectId;
+
+use crate::{
+    address::Address,
+    fault::Fault,
+    git::refs::{Ref, Refs},
+    limits::Limits,
+    tree::too_slow,
+};
+
+/// Most bytes of a list of references, and of a complaint.
+const LARGEST_LIST: u64 = 64 << 20;
+
+/// What a repository has. By names, as `git ls-remote` finds them.
+pub(crate) fn refs(
+    address: &Address,
+    prefixes: &[String],
+    deadline: Instant,
+    limits: &Limits,
+) -> Result<Refs, Fault> {
+    let mut git = git();
+    git.args(["ls-remote", "--"]).arg(whole(address));
+    // A pattern without a star is the end of a name; so is one that begins with a slash from the whole of it.
+    for prefix in prefixes {
+        if prefix.ends_with('/') {
+            git.arg(format!("{prefix}*"));
+        } else {
+            git.arg(prefix).arg(format!("{prefix}^{{}}"));
+        }
+    }
+    let output = run(git, address, deadline, limits)?;
+    let mut refs = Vec::<Ref>::new();
+    for line in String::from_utf8_lossy(&output).lines() {
+        let Some((id, name)) = line.split_once('\t') else {
+            continue;
+        };
+        let Ok(id) = ObjectId::from_hex(id.as_bytes()) else {
+            continue;
+        };
+        match name.strip_suffix("^{}") {
+            Some(name) => {
+                if let Some(tag) = refs.iter_mut().find(|one| one.name == name) {
+                    tag.peeled = Some(id);
+                }
+            }
+            None => refs.push(Ref {
+                name: name.to_owned(),
+                id,
+                peeled: None,
+            }),
+        }
+    }
+    Ok(Refs(refs))
+}
+
+/// Fetches objects by name of commit or pattern of references into a new repository in the folder.
+pub(crate) fn fetch(
+    address: &Address,
+    wanted: &[String],
+    shallow: bool,
+    folder: &Path,
+    deadline: Instant,
+    limits: &Limits,
+) -> Result<Vec<gix_pack::Bundle>, Fault> {
+    let repository = folder.join("repository");
+    let mut init = git();
+    init.args(["init", "--quiet", "--bare", "--object-format=sha1", "--"])
+        .arg(&repository);
+    run(init, address, deadline, limits)?;
+    let mut fetch = git();
+    fetch.arg("-C").arg(&repository);
+    // All objects come in one pack, which is not taken apart.
+    fetch.args([
+        "-c",
+        "fetch.unpackLimit=1",
+        "-c",
+        "transfer.unpackLimit=1",
+        "-c",
+        "gc.auto=0",
+    ]);
+    fetch.args([
+        "fetch",
+        "--quiet",
+        "--no-tags",
+        "--no-write-fetch-head",
+        "--no-recurse-submodules",
+    ]);
+    if shallow {
+        fetch.arg("--depth=1");
+    }
+    fetch.arg("--").arg(whole(address));
+    for (at, one) in wanted.iter().enumerate() {
+        let target = if one.ends_with('*') {
+            format!("refs/all/{at}/*")
+        } else {
+            format!("refs/one/{at}")
+        };
+        fetch.arg(format!("{one}:{target}"));
+    }
+    run(fetch, address, deadline, limits)?;
+    let mut bundles = Vec::new();
+    let packs = repository.join("objects/pack");
+    let unreadable =
+        |why: String| Fault::refused(format!("What git fetched from {address} cannot be read: {why}."));
+    for entry in std::fs::read_dir(&packs).map_err(|error| unreadable(error.to_string()))? {
+        let path = entry.map_err(|error| unreadable(error.to_string()))?.path();
+        if path.extension().is_some_and(|extension| extension == "idx") {
+            let bundle = gix_pack::Bundle::at(&path, gix_hash::Kind::Sha1);
+            bundles.push(bundle.map_err(|error| unreadable(error.to_string()))?);
+        }
+    }
+    Ok(bundles)
+}
+
+/// The address as git is to have it, account included.
+fn whole(address: &Address) -> String {
+    let text = address.without_account();
+    let Some(user) = &address.user else { return text };
+    let encode = |text: &str| {
+        text.bytes().fold(String::new(), |mut all, byte| {
+            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+                all.push(char::from(byte));
+            } else {
+                all.push_str(&format!("%{byte:02X}"));
+            }
+            all
+        })
+    };
+    let account = match &address.password {
+        Some(password) => format!("{}:{}", encode(user), encode(password)),
+        None => encode(user),
+    };
+    text.replacen("://", &format!("://{account}@"), 1)
+}
+
+fn git() -> Command {
+    let mut git = Command::new("git");
+    // A helper program named by a configuration in the source (`ext::`) would be run.
+    git.env("GIT_ALLOW_PROTOCOL", "file:http:https:ssh");
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+    ] {
+        git.env_remove(name);
+    }
+    git.stdout(Stdio::piped()).stderr(Stdio::piped());
+    git
+}
+
+fn run(mut git: Command, address: &Address, deadline: Instant, limits: &Limits) -> Result<Vec<u8>, Fault> {
+    let mut child = git.spawn().map_err(|error| {
+        Fault::local(
+            &format!("{address} is fetched by `git`, as Terraform does it, and that cannot be started"),
+            &error,
+        )
+    })?;
+    let errors = child
+        .stderr
+        .take()
+        .map(|errors| std::thread::spawn(move || read(errors)));
+    let output = child
+        .stdout
+        .take()
+        .map(|output| std::thread::spawn(move || read(output)));
+    let ended = wait(&mut child, deadline);
+    if ended.is_none() {
+        let _ = child.kill();
+        let _ = child.wait();
+    }
+    let gathered = |thread: Option<std::thread::JoinHandle<Vec<u8>>>| {
+        thread.and_then(|thread| thread.join().ok()).unwrap_or_default()
+    };
+    let (output, errors) = (gathered(output), gathered(errors));
+    match ended {
+        None => Err(too_slow(limits)),
+        Some(true) => Ok(output),
+        Some(false) => Err(complaint(address, &String::from_utf8_lossy(&errors))),
+    }
+}
+
+/// Has it ended well? None: not in time.
+fn wait(child: &mut Child, deadline: Instant) -> Option<bool> {
+    loop {
+        match child.try_wait() {
+            Ok(Some(status)) => return Some(status.success()),
+            Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(10)),
+            Ok(None) => return None,
+            Err(_) => return Some(false),
+        }
+    }
+}
+
+fn read(from: impl Read) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    // What came until it broke off is all there is.
+    let _ = from.take(LARGEST_LIST).read_to_end(&mut bytes);
+    bytes
+}
+
+/// What git says, without the account that it repeats.
+fn complaint(address: &Address, words: &str) -> Fault {
+    let mut words = words.trim().replace(&whole(address), &address.to_string());
+    if let Some(password) = address
+        .password
+        .as_deref()
+        .filter(|password| !password.is_empty())
+    {
+        words = words.replace(password, "***");
+    }
+    let text = format!("{address} cannot be fetched. Git says: {words}");
+    let lower = words.to_lowercase();
+    let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
+    if any(&[
+        "authentication failed",
+        "permission denied",
+        "could not read username",
+        "host key verification",
+    ]) {
+        Fault::denied(text)
+    } else if any(&[
+        "not found",
+        "does not exist",
+        "does not appear to be a git repository",
+        "couldn't find remote ref",
+        "not our ref",
+    ]) {
+        Fault::absent(text)
+    } else {
+        Fault::unreachable(text)
+    }
+}

@@ -1,0 +1,341 @@
+//! Git: references, credentials, submodules, what is hostile.
+
+use ashlar_sources::{Credentials, Fault, FaultKind, GitPlace, Limits, Reference};
+
+use crate::{
+    files,
+    git_server::{Work, http_backend, serve},
+    place, place_with,
+    server::{Server, redirect},
+    some,
+    ssh_server::{SshServer, key},
+};
+
+fn public() -> Credentials {
+    Credentials::default()
+}
+
+fn faulty<T: std::fmt::Debug>(result: Result<T, Fault>, kind: FaultKind, part: &str) {
+    let fault = result.unwrap_err();
+    assert_eq!(fault.kind, kind, "{fault}");
+    assert!(fault.text.contains(part), "{fault}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_kind_of_reference_is_found() {
+    let place = place();
+    let work = Work::new(place.root.path().join("repos/r"));
+    work.write("main.tf", "one");
+    work.write("sub/deep/a.txt", "a");
+    let one = work.commit();
+    work.git(&["tag", "--annotate", "--message", "x", "v1.0.0"]);
+    work.write("main.tf", "two");
+    let two = work.commit();
+    work.git(&["tag", "v1.1.0"]);
+    work.git(&["checkout", "--quiet", "-b", "side"]);
+    work.write("main.tf", "three");
+    let three = work.commit();
+    work.git(&["checkout", "--quiet", "main"]);
+    work.write("main.tf", "four");
+    let four = work.commit();
+    let server = serve(&place.root.path().join("repos"), None).await;
+    let check = async |reference: Reference, commit: &str, text: &str| {
+        let repository = GitPlace::new(server.url("/r/.git"), reference);
+        let told = format!("{repository:?}");
+        if !matches!(repository.reference, Reference::Name(ref name) if name.len() == 7) {
+            assert_eq!(
+                place.fetcher.git_revision(&repository, &public()).await.unwrap(),
+                commit,
+                "{told}"
+            );
+        }
+        let content = place.fetcher.git(&repository, &public()).await.unwrap();
+        assert_eq!(content.revision, commit, "{told}");
+        assert_eq!(
+            files(&content),
+            some(&[("main.tf", text), ("sub/deep/a.txt", "a")]),
+            "{told}"
+        );
+        assert!(content.digest.starts_with("sha256:"));
+    };
+    check(Reference::Head, &four, "four").await;
+    check(Reference::Branch("side".into()), &three, "three").await;
+    check(Reference::Tag("v1.0.0".into()), &one, "one").await;
+    check(Reference::Semver(">=1.0.0".into()), &two, "two").await;
+    // No branch ends here, so the server tells nothing of it.
+    check(Reference::Commit(one.clone()), &one, "one").await;
+    check(Reference::Name("v1.1.0".into()), &two, "two").await;
+    check(Reference::Name("side".into()), &three, "three").await;
+    check(Reference::Name(two[..7].to_owned()), &two, "two").await;
+    let absent = GitPlace::new(server.url("/r/.git"), Reference::Branch("nothing".into()));
+    faulty(
+        place.fetcher.git(&absent, &public()).await,
+        FaultKind::Absent,
+        "no branch \"nothing\"",
+    );
+    let absent = GitPlace::new(server.url("/r/.git"), Reference::Commit("9".repeat(40)));
+    faulty(
+        place.fetcher.git(&absent, &public()).await,
+        FaultKind::Absent,
+        "9999",
+    );
+    let absent = GitPlace::new(server.url("/nothing"), Reference::Head);
+    faulty(
+        place.fetcher.git(&absent, &public()).await,
+        FaultKind::Absent,
+        "404",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_known_commit_is_not_sent_again_but_the_server_is_asked_who_may_have_it() {
+    let place = place();
+    let work = Work::new(place.root.path().join("repos/r"));
+    work.write("a", "a");
+    work.commit();
+    let server = serve(&place.root.path().join("repos"), Some("me:s3cret")).await;
+    let repository = GitPlace::new(server.url("/r/.git"), Reference::Head);
+    let mine = Credentials::account("me", "s3cret");
+    let first = place.fetcher.git(&repository, &mine).await.unwrap();
+    let asked = server.asked().len();
+    let again = place.fetcher.git(&repository, &mine).await.unwrap();
+    assert_eq!((first.digest, first.folder), (again.digest, again.folder));
+    assert!(server.asked().len() - asked <= 2, "the list alone");
+    for other in [public(), Credentials::account("me", "other")] {
+        let told = place.fetcher.git(&repository, &other).await;
+        faulty(told, FaultKind::Denied, "401");
+    }
+    // An account in the address, which is not told.
+    let with_account = server.url("/r/.git").replace("//", "//me:s3cret@");
+    let repository = GitPlace::new(with_account, Reference::Branch("no".into()));
+    assert!(!format!("{repository:?}").contains("s3cret"));
+    let fault = place.fetcher.git(&repository, &public()).await.unwrap_err();
+    assert!(
+        !fault.text.contains("s3cret") && fault.text.contains("no branch"),
+        "{fault}"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_redirect_gets_no_credentials_of_another_place() {
+    let place = place();
+    let work = Work::new(place.root.path().join("repos/r"));
+    work.write("a", "a");
+    work.commit();
+    let root = place.root.path().join("repos");
+    let to = Server::start(move |asked| {
+        assert_eq!(asked.header("authorization"), None);
+        http_backend(&root, asked)
+    })
+    .await;
+    let target = to.url("");
+    let from = Server::start(move |asked| redirect(&format!("{target}{}?{}", asked.path, asked.query))).await;
+    let repository = GitPlace::new(from.url("/r/.git"), Reference::Head);
+    let content = place
+        .fetcher
+        .git(&repository, &Credentials::account("me", "s3cret"))
+        .await
+        .unwrap();
+    assert_eq!(files(&content), some(&[("a", "a")]));
+    assert!(
+        from.asked()
+            .iter()
+            .all(|asked| asked.header("authorization").is_some())
+    );
+    assert!(to.asked().len() >= 3);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn over_ssh_both_sides_prove_who_they_are() {
+    let place = place();
+    let work = Work::new(place.root.path().join("it's a repo"));
+    work.write("a", "a");
+    let commit = work.commit();
+    let (identity, user) = key("ed25519");
+    let server = SshServer::start(user).await;
+    let url = format!("ssh://git@{}{}", server.address, work.folder.display()).replace(' ', "%20");
+    let repository = GitPlace::new(url, Reference::Name("main".into()));
+    let good = Credentials {
+        identity: Some(identity),
+        known_hosts: Some(server.known_hosts.clone()),
+        ..public()
+    };
+    let content = place.fetcher.git(&repository, &good).await.unwrap();
+    assert_eq!(
+        (content.revision.clone(), files(&content)),
+        (commit, some(&[("a", "a")]))
+    );
+
+    let unknown = Credentials {
+        known_hosts: None,
+        ..good.clone()
+    };
+    faulty(
+        place.fetcher.git(&repository, &unknown).await,
+        FaultKind::Denied,
+        "known_hosts",
+    );
+    let other = key("ed25519").1.to_openssh().unwrap();
+    let changed = Credentials {
+        known_hosts: Some(format!("[127.0.0.1]:{} {other}", server.address.port())),
+        ..good.clone()
+    };
+    faulty(
+        place.fetcher.git(&repository, &changed).await,
+        FaultKind::Denied,
+        "another key",
+    );
+    let stranger = Credentials {
+        identity: Some(key("ed25519").0),
+        ..good.clone()
+    };
+    faulty(
+        place.fetcher.git(&repository, &stranger).await,
+        FaultKind::Denied,
+        "does not let",
+    );
+    let nothing = GitPlace::new(format!("ssh://git@{}/nothing", server.address), Reference::Head);
+    faulty(
+        place.fetcher.git(&nothing, &good).await,
+        FaultKind::Absent,
+        "does not appear to be a git repository",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn submodules_come_along_where_they_are_asked_for() {
+    let place = place();
+    let inner = Work::new(place.root.path().join("repos/inner"));
+    inner.write("i", "inner");
+    inner.commit();
+    let outer = Work::new(place.root.path().join("repos/outer"));
+    outer.write("o", "outer");
+    outer.git(&["submodule", "--quiet", "add", "../inner", "lib/inner"]);
+    outer.commit();
+    let server = serve(&place.root.path().join("repos"), None).await;
+    // As `git` resolves it: relative to the repository.
+    outer.git(&[
+        "config",
+        "--file",
+        ".gitmodules",
+        "submodule.lib/inner.url",
+        "../../inner/.git",
+    ]);
+    outer.commit();
+    let mut repository = GitPlace::new(server.url("/outer/.git"), Reference::Head);
+    let without = place.fetcher.git(&repository, &public()).await.unwrap();
+    assert!(!files(&without).contains_key("lib/inner/i"));
+    repository.submodules = true;
+    let with = place.fetcher.git(&repository, &public()).await.unwrap();
+    assert_eq!(files(&with)["lib/inner/i"], "inner");
+    assert_eq!(with.revision, without.revision);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn links_and_programs_keep_their_meaning() {
+    let place = place();
+    let work = Work::new(place.root.path().join("repos/r"));
+    work.write("run.sh", "#!/bin/sh");
+    work.write("folder/a", "a");
+    use std::os::unix::fs::{PermissionsExt, symlink};
+    std::fs::set_permissions(work.folder.join("run.sh"), std::fs::Permissions::from_mode(0o755)).unwrap();
+    symlink("../run.sh", work.folder.join("folder/link")).unwrap();
+    symlink("folder", work.folder.join("again")).unwrap();
+    symlink("nothing", work.folder.join("dangling")).unwrap();
+    work.commit();
+    let server = serve(&place.root.path().join("repos"), None).await;
+    let repository = GitPlace::new(server.url("/r/.git"), Reference::Head);
+    let content = place.fetcher.git(&repository, &public()).await.unwrap();
+    let sh = "#!/bin/sh";
+    let want = [
+        ("again/a", "a"),
+        ("again/link", sh),
+        ("folder/a", "a"),
+        ("folder/link", sh),
+        ("run.sh", sh),
+    ];
+    assert_eq!(files(&content), some(&want));
+    let mode = |name: &str| content.folder.join(name).metadata().unwrap().permissions().mode() & 0o111;
+    assert!(mode("again/link") != 0 && mode("folder/a") == 0);
+    symlink("/etc/passwd", work.folder.join("out")).unwrap();
+    work.commit();
+    faulty(
+        place.fetcher.git(&repository, &public()).await,
+        FaultKind::Refused,
+        "leads out",
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_large_repository_is_refused_by_the_limit_that_it_crosses() {
+    let check = async |limits: Limits, part: &str| {
+        let place = place_with(limits);
+        let work = Work::new(place.root.path().join("repos/r"));
+        let mut seed = 1u32;
+        let mut next = || {
+            seed ^= seed << 13;
+            seed ^= seed >> 17;
+            seed ^= seed << 5;
+            char::from(b'a' + (seed % 26) as u8)
+        };
+        let noise: String = (0..40_000).map(|_| next()).collect();
+        work.write("a", &noise);
+        work.write("b/c/d", "d");
+        work.commit();
+        let server = serve(&place.root.path().join("repos"), None).await;
+        let repository = GitPlace::new(server.url("/r/.git"), Reference::Head);
+        let got = place.fetcher.git(&repository, &public()).await;
+        if part.is_empty() {
+            got.unwrap();
+        } else {
+            faulty(got, FaultKind::Refused, part);
+        }
+        let left = std::fs::read_dir(place.root.path().join("cache"))
+            .unwrap()
+            .count();
+        assert_eq!(left, 2, "nothing half done is left");
+    };
+    let limits = Limits::default;
+    check(limits(), "").await;
+    check(
+        Limits {
+            git_bytes: 10_000,
+            ..limits()
+        },
+        "git bytes",
+    )
+    .await;
+    check(
+        Limits {
+            git_objects: 3,
+            ..limits()
+        },
+        "objects; the limit is 3",
+    )
+    .await;
+    check(
+        Limits {
+            file_bytes: 30_000,
+            ..limits()
+        },
+        "limit for one file",
+    )
+    .await;
+    check(
+        Limits {
+            unpacked_bytes: 30_000,
+            ..limits()
+        },
+        "all its files together",
+    )
+    .await;
+    check(Limits { files: 2, ..limits() }, "more than 2 files").await;
+    check(
+        Limits {
+            path_depth: 2,
+            ..limits()
+        },
+        "deeper than the limit of 2",
+    )
+    .await;
+}
