@@ -176,6 +176,7 @@ impl<'a> Run<'a> {
         let values = Values::new(
             inputs.module,
             &plan.variables,
+            schemas,
             &plan.options.workspace,
             true,
             inputs.caps,
@@ -382,11 +383,21 @@ impl<'a> Run<'a> {
                 return Err(diags);
             }
         }
-        let evaluated = evaluate_output(&self.engine, name)?;
-        diags.extend(evaluated.diags);
-        let kept = OutputState {
-            value: evaluated.value,
-            sensitive: evaluated.sensitive,
+        // What was known when it was planned stays so.
+        let planned = self.plan.outputs.get(name);
+        let kept = match planned.filter(|change| change.after.is_wholly_known()) {
+            Some(change) => OutputState {
+                value: change.after.clone(),
+                sensitive: change.sensitive.1,
+            },
+            None => {
+                let evaluated = evaluate_output(&self.engine, name)?;
+                diags.extend(evaluated.diags);
+                OutputState {
+                    value: evaluated.value,
+                    sensitive: evaluated.sensitive,
+                }
+            }
         };
         let stored = self.keeper.read(|state| state.outputs.get(name).cloned());
         if kept.value.is_null() {

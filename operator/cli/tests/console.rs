@@ -9,6 +9,11 @@ use std::{
 };
 
 const MODULE: &str = r#"
+terraform {
+  required_providers {
+    terraform = { source = "terraform.io/builtin/terraform" }
+  }
+}
 variable "given" {
   default = "x"
 }
@@ -81,6 +86,16 @@ fn expressions_are_answered() {
     check(&[], "1\nmax(\n  2,\n  3,\n)\n", Ok("3\n"));
     check(&[], "1\nexit\n2\n", Ok(""));
     check(&[], "timestamp() == null\n", Ok("false\n"));
+    check(
+        &[],
+        "provider::terraform::encode_expr(local.list)",
+        Ok("\"[1, \\\"x\\\"]\"\n"),
+    );
+    check(
+        &[],
+        "provider::terraform::encode()",
+        Err("Unknown provider function"),
+    );
     check(&[], "[1][\n\n", Err("on <console-input> line"));
     check(&[], "1 +\n2\n", Err("Missing expression"));
     check(&[], "local.nope", Err("Reference to undeclared local value"));

@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::{
-    CheckRule, Given, Reference, Scope, Shape, Subject, Variable, evaluate_constant, only_arguments,
-    references,
+    CheckRule, Given, Reference, Scope, Shape, Subject, Variable, calls_providers, evaluate_constant,
+    only_arguments, references,
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::parse_file;
@@ -112,7 +112,7 @@ pub fn parse_values_file(
 }
 
 /// The value of every variable, as references see it: converted, defaults filled in, marked. Validations that look only
-/// at variables are run; [`later_validations`] tells the others. With errors the values are not fit to be used.
+/// at variables, and call no provider, are run; [`later_validations`] tells the others. With errors the values are not fit to be used.
 pub fn resolve_variables(
     module: &Module,
     inputs: &BTreeMap<Arc<str>, Input>,
@@ -174,7 +174,7 @@ pub fn resolve_variables(
     (values, diags)
 }
 
-/// Validations that look at more than variables: to be run once what they refer to is evaluated.
+/// Validations that look at more than variables, or call providers: to be run once what they refer to is evaluated.
 pub fn later_validations(module: &Module) -> impl Iterator<Item = (&Variable, &CheckRule)> {
     module.variables.values().flat_map(|variable| {
         let later = variable
@@ -189,6 +189,7 @@ fn looks_at_variables_only(rule: &CheckRule) -> bool {
     [&rule.condition, &rule.error_message].into_iter().all(|expr| {
         let (found, faults) = references(expr);
         faults.is_empty()
+            && !calls_providers(expr)
             && found
                 .iter()
                 .all(|reference| matches!(reference.subject, Subject::Var(_)))

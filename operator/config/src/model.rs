@@ -8,7 +8,7 @@ use ashlar_addr::{
 use ashlar_diag::{Diags, Span};
 use ashlar_eval::{CheckRule, Defaults, Subject, Variable};
 use ashlar_syntax::{Body, Expr, Traversal};
-use ashlar_value::{Dialect, Path, Type};
+use ashlar_value::{Dialect, Path, Type, schema::ProviderSchema};
 
 /// One module.
 #[derive(Clone, Debug, Default)]
@@ -422,12 +422,14 @@ impl Module {
         all
     }
 
-    /// The providers that a resource, a data source, an action or a provider block is of.
-    pub(crate) fn providers_in_use(&self) -> impl Iterator<Item = Provider> {
-        let resources = self.resources.values().map(|config| &config.local_provider);
-        let actions = self.actions.values().map(|action| &action.local_provider);
-        let used = resources.chain(actions).chain(self.providers.keys());
-        used.map(|local| self.source_of(&local.name))
+    /// The provider that functions `provider::LOCAL::…` are of, and what it offers. Only those that are declared have any.
+    pub fn function_provider(
+        &self,
+        local: &str,
+        schemas: &BTreeMap<Provider, Arc<ProviderSchema>>,
+    ) -> Option<(Provider, Arc<ProviderSchema>)> {
+        let provider = &self.required_providers.get(local)?.source;
+        Some((provider.clone(), schemas.get(provider)?.clone()))
     }
 }
 

@@ -3,10 +3,7 @@
 //! Fetching is the caller's business ([`Library`]); everything known without it is decided here.
 //! Rules: Terraform `configs/config_build.go`, `terraform/node_module_install.go`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_addr::{Constraints, Module as ModuleAddr, Provider};
 use ashlar_diag::{Diag, Diags, Sources, Span};
@@ -90,12 +87,6 @@ impl Tree {
         self.members
             .get(&ModuleAddr::root())
             .map_or(&NONE, |member| &member.module)
-    }
-
-    /// Every provider that a resource, a data source, an action or a provider block is of.
-    pub fn providers_in_use(&self) -> BTreeSet<Provider> {
-        let used = |member: &Member| member.module.providers_in_use().collect::<Vec<_>>();
-        self.members.values().flat_map(used).collect()
     }
 
     /// Every provider that some module needs, with all that is asked of its version.

@@ -9,8 +9,8 @@ use ashlar_syntax::{Call, Expr};
 use ashlar_value::{Data, Dialect, Type, Value, convert, ops};
 
 use crate::{
-    ForeignFunction,
-    evaluate::{Eval, Frame, Functions, Root},
+    evaluate::{Eval, Frame, Functions},
+    provider_call::PREFIX,
     suggest::hint,
 };
 
@@ -38,8 +38,8 @@ impl Eval<'_> {
             } else {
                 self.builtin(builtin, expr, call, frame, &mut faults)
             }
-        } else if let Some(foreign) = self.foreign(name) {
-            self.call_foreign(&foreign, expr, call, frame, &mut faults)
+        } else if name.starts_with(PREFIX) {
+            self.provider_function(expr, call, frame, &mut faults)
         } else {
             self.unknown_function(expr, call, &mut faults)
         };
@@ -97,7 +97,7 @@ impl Eval<'_> {
 
     /// `type` is only for consoles, and a console plans nothing.
     fn offers(&self, builtin: &Builtin) -> bool {
-        let console = matches!(&self.root, Root::Module { scope, .. } if scope.is_console());
+        let console = self.scope().is_some_and(|scope| scope.is_console());
         match builtin.name {
             "type" => console,
             "plantimestamp" => !console,
@@ -128,72 +128,6 @@ impl Eval<'_> {
             arg: None,
             message,
         })
-    }
-
-    fn foreign(&self, name: &str) -> Option<ForeignFunction> {
-        match &self.root {
-            Root::Module { scope, .. } => scope.function(name),
-            Root::Plain { .. } | Root::Constant => None,
-        }
-    }
-
-    fn call_foreign(
-        &self,
-        foreign: &ForeignFunction,
-        expr: &Expr,
-        call: &Call,
-        frame: &Frame<'_>,
-        diags: &mut Diags,
-    ) -> Option<Value> {
-        let Root::Module { scope, .. } = &self.root else {
-            return None;
-        };
-        let names = Parameters {
-            names: foreign.params.iter().map(|param| &*param.name).collect(),
-            variadic: foreign.variadic.as_ref().map(|param| &*param.name),
-        };
-        let args = self.arguments(expr, call, &names, frame, diags)?;
-        let mut values = Vec::with_capacity(args.len());
-        let mut marks = ashlar_value::Marks::NONE;
-        let mut unknown = false;
-        for (at, arg) in args.iter().enumerate() {
-            let param = foreign.params.get(at).or(foreign.variadic.as_ref())?;
-            match convert(&arg.value, &param.ty) {
-                Err(error) => diags.push(bad_argument(expr, call, &param.name, &error.message, arg.start)),
-                Ok(value) if value.is_null() && !param.null => {
-                    diags.push(bad_argument(
-                        expr,
-                        call,
-                        &param.name,
-                        "argument must not be null",
-                        arg.start,
-                    ));
-                }
-                Ok(value) => {
-                    let (value, its_marks) = value.unmark_deep();
-                    marks = marks.union(its_marks);
-                    unknown |= !param.unknown && !value.is_wholly_known();
-                    values.push(value);
-                }
-            }
-        }
-        if diags.has_errors() {
-            return None;
-        }
-        if unknown {
-            return Some(Value::unknown(foreign.result.clone()).with_marks(marks));
-        }
-        match scope.call_function(&call.name.name, &values) {
-            Ok(value) => {
-                let size = usize::try_from(value.own_size()).unwrap_or(usize::MAX);
-                self.charge(size, expr.span, diags)
-                    .then(|| value.with_marks(marks))
-            }
-            Err(error) => {
-                diags.push(placed(&error, expr, call, &names, &args));
-                None
-            }
-        }
     }
 
     /// Checks the number of arguments and evaluates them; `None` after a fault that makes going on useless.
@@ -288,6 +222,7 @@ impl Eval<'_> {
                 ("Call to unknown function", Some(function))
             }
             Some(("core", function)) => ("Unknown provider function", Some(function)),
+            Some(_) if dialect == Dialect::OpenTofu => ("Unknown function namespace", None),
             Some(_) => ("Unknown provider function", None),
         };
         if let Some(function) = plain.filter(|function| {
@@ -320,22 +255,16 @@ impl Eval<'_> {
             diags.push(blame(summary, detail));
             return None;
         }
-        if let Root::Module { scope, .. } = &self.root
-            && scope.tolerates_unknown_functions()
+        if self
+            .scope()
+            .is_some_and(|scope| scope.tolerates_unknown_functions())
         {
             return None;
         }
-        let detail = match namespace.strip_prefix("provider::") {
-            Some(provider) if !provider.is_empty() => format!(
-                "The provider {provider:?} offers no function {function:?} here. Check that it is in this module's \
-                 required_providers and has this function."
-            ),
-            Some(_) => "The name of the provider is missing after \"provider::\".".to_owned(),
-            None => format!(
-                "{namespace:?} is no namespace of functions. Those of providers begin with \"provider::\"."
-            ),
-        };
-        self.refuse(blame("Unknown provider function", detail));
+        let detail = format!(
+            "{namespace:?} is no namespace of functions. Those of providers begin with \"{PREFIX}\"."
+        );
+        diags.push(blame(summary, detail));
         None
     }
 }
@@ -354,7 +283,7 @@ impl<'n> Parameters<'n> {
         }
     }
 
-    fn at(&self, at: usize) -> &'n str {
+    pub(crate) fn at(&self, at: usize) -> &'n str {
         self.names.get(at).copied().or(self.variadic).unwrap_or_default()
     }
 
@@ -424,7 +353,7 @@ pub(crate) fn placed(
     }
 }
 
-fn bad_argument(expr: &Expr, call: &Call, param: &str, why: &str, span: Span) -> Diag {
+pub(crate) fn bad_argument(expr: &Expr, call: &Call, param: &str, why: &str, span: Span) -> Diag {
     let detail = format!(
         "The argument {param:?} of {} does not suit: {why}.",
         &*call.name.name

@@ -93,8 +93,7 @@ pub(crate) fn evaluate_plain(
     let mut diags = Diags::new();
     let root = Root::Plain {
         names,
-        caps: caller.caps(),
-        dialect: caller.dialect(),
+        scope: caller.scope(),
     };
     let eval = Eval {
         steps: caller.steps.clone(),
@@ -155,8 +154,8 @@ pub(crate) enum Root<'a> {
     /// A template: plain names.
     Plain {
         names: &'a BTreeMap<Arc<str>, Value>,
-        caps: &'a dyn Caps,
-        dialect: Dialect,
+        /// Of the module that renders it: its functions can be called.
+        scope: Option<&'a dyn Scope>,
     },
     /// Nowhere.
     Constant,
@@ -271,20 +270,22 @@ impl<'a> Eval<'a> {
         self.refused.borrow_mut().push(diag);
     }
 
-    pub(crate) fn caps(&self) -> &dyn Caps {
+    /// The module's scope, of which a template sees the functions.
+    pub(crate) fn scope(&self) -> Option<&dyn Scope> {
         match &self.root {
-            Root::Module { scope, .. } => scope.caps(),
-            Root::Plain { caps, .. } => *caps,
-            Root::Constant => &Constants,
+            Root::Module { scope, .. } => Some(*scope),
+            Root::Plain { scope, .. } => *scope,
+            Root::Constant => None,
         }
     }
 
+    pub(crate) fn caps(&self) -> &dyn Caps {
+        self.scope().map_or(&Constants, |scope| scope.caps())
+    }
+
     pub(crate) fn dialect(&self) -> Dialect {
-        match &self.root {
-            Root::Module { scope, .. } => scope.dialect(),
-            Root::Plain { dialect, .. } => *dialect,
-            Root::Constant => Dialect::default(),
-        }
+        self.scope()
+            .map_or_else(Dialect::default, |scope| scope.dialect())
     }
 
     /// Lets the evaluation end here: like one that takes too long, what takes too much memory must not be tried over.

@@ -7,10 +7,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use ashlar_addr::Provider;
 use ashlar_diag::{Diag, Diags};
-use ashlar_funcs::{Caps, FuncError, NoCaps};
+use ashlar_funcs::{Caps, NoCaps};
 use ashlar_syntax::Step;
-use ashlar_value::{Dialect, Type, Value};
+use ashlar_value::{Dialect, Value, schema::ProviderSchema};
 
 use crate::{Reference, access};
 
@@ -39,21 +40,10 @@ pub trait Scope: Sync {
         false
     }
 
-    /// A function of a provider (`provider::NAME::FUNCTION`, name as written).
-    fn function(&self, name: &str) -> Option<ForeignFunction> {
-        let _ = name;
+    /// The provider that the module's `required_providers` names so, and what it offers.
+    fn provider(&self, local: &str) -> Option<(Provider, Arc<ProviderSchema>)> {
+        let _ = local;
         None
-    }
-
-    /// Calls a function that [`Scope::function`] gave; arguments are converted, and neither null nor unknown where the
-    /// parameter does not allow it.
-    fn call_function(&self, name: &str, args: &[Value]) -> Result<Value, FuncError> {
-        let _ = args;
-        Err(FuncError {
-            fault: ashlar_funcs::Fault::Call,
-            arg: None,
-            message: format!("{name} is not available here"),
-        })
     }
 
     /// Where a call of a provider's function that is not known yields an unknown value without a fault (before
@@ -61,30 +51,6 @@ pub trait Scope: Sync {
     fn tolerates_unknown_functions(&self) -> bool {
         false
     }
-}
-
-/// The signature of a provider's function.
-#[derive(Clone, Debug)]
-pub struct ForeignFunction {
-    /// Name, type, whether null and unknown reach the provider.
-    pub params: Vec<ForeignParam>,
-    /// The parameter that further arguments are for.
-    pub variadic: Option<ForeignParam>,
-    /// The type of the result.
-    pub result: Type,
-}
-
-/// A parameter of a provider's function.
-#[derive(Clone, Debug)]
-pub struct ForeignParam {
-    /// The name used in diagnostics.
-    pub name: String,
-    /// Arguments are converted to this.
-    pub ty: Type,
-    /// May it be null?
-    pub null: bool,
-    /// May it be unknown?
-    pub unknown: bool,
 }
 
 /// A scope of root names with given values: for tests, consoles and tools.

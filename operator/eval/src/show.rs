@@ -146,7 +146,7 @@ fn write_quoted(text: &str, out: &mut String) {
 }
 
 /// Near enough to Go's `unicode.IsPrint`: the standard library's own idea of what needs no escape, but for spaces.
-fn is_printable(c: char) -> bool {
+pub(crate) fn is_printable(c: char) -> bool {
     c == ' ' || (!c.is_whitespace() && (matches!(c, '\'') || c.escape_debug().count() == 1))
 }
 

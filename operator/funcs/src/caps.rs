@@ -5,6 +5,11 @@
 
 use std::fmt;
 
+use ashlar_addr::Provider;
+use ashlar_value::Value;
+
+use crate::{Fault, FuncError};
+
 /// Why a file could not be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CapsError {
@@ -61,6 +66,17 @@ pub trait Caps: Send + Sync {
 
     /// Fresh random bytes for `uuid` and the salt of `bcrypt`; `None` while results must stay unknown (planning).
     fn random(&self) -> Option<[u8; 16]>;
+
+    /// Calls a function of a provider. The arguments are of its parameters' types, without marks, and neither null nor
+    /// unknown where they may not be.
+    fn call_provider(&self, provider: &Provider, name: &str, args: &[Value]) -> Result<Value, FuncError> {
+        let _ = (name, args);
+        Err(FuncError {
+            fault: Fault::Call,
+            arg: None,
+            message: format!("the provider {} cannot be asked here", provider.for_display()),
+        })
+    }
 
     /// May texts and collections of so many bytes more be made? Where workspaces share a process, none may use up all its
     /// memory.

@@ -7,6 +7,7 @@
 pub mod digest;
 mod engine;
 mod expand;
+mod function_results;
 pub mod instance;
 mod look;
 mod make;
@@ -30,6 +31,7 @@ pub mod wire;
 
 pub use engine::{Engine, Schemas, lock, unmarked};
 pub use expand::expand;
+pub use function_results::FunctionResults;
 pub use look::look;
 pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, in_source_order, plan};
 pub use model::{

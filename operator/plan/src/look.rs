@@ -24,11 +24,11 @@ pub fn look<'a>(
     module: &'a Module,
     variables: &'a BTreeMap<Arc<str>, Value>,
     state: &State,
-    schemas: &Schemas,
+    schemas: &'a Schemas,
     workspace: &'a str,
     caps: &'a dyn Caps,
 ) -> (Values<'a>, Diags) {
-    let values = Values::new(module, variables, workspace, false, caps).for_console();
+    let values = Values::new(module, variables, schemas, workspace, false, caps).for_console();
     let sight = Sight {
         module,
         state,

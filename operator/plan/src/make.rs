@@ -17,6 +17,7 @@ use futures::future::join_all;
 
 use crate::{
     engine::{Engine, Schemas, lock},
+    function_results::FunctionResults,
     model::{Action, Change, Mode, Options, Plan, ProviderPin},
     moves,
     node::{Node, Sight, build, cycle_faults, provider_faults},
@@ -64,7 +65,8 @@ pub struct Planned {
 
 /// The schemas of all providers that configuration and state name.
 pub async fn fetch_schemas(tree: &Tree, state: &State, providers: &dyn Providers) -> Result<Schemas, Diags> {
-    let mut needed = tree.providers_in_use();
+    // Functions of any of them may be called.
+    let mut needed: BTreeSet<ProviderAddr> = tree.requirements().into_keys().collect();
     needed.extend(
         state
             .resources
@@ -129,6 +131,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let values = Values::new(
         inputs.tree.root(),
         &inputs.variables,
+        schemas,
         &inputs.options.workspace,
         false,
         inputs.caps,
@@ -254,6 +257,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         checks,
         steps,
         providers: inputs.pins,
+        functions: FunctionResults::default(),
         timestamp: inputs.timestamp,
         errored,
     };

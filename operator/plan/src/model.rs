@@ -9,7 +9,7 @@ use ashlar_addr::{ConfigResource, DeposedKey, Provider, ProviderConfig, Resource
 use ashlar_state::State;
 use ashlar_value::{Dialect, Path, Value};
 
-use crate::steps::Step;
+use crate::{function_results::FunctionResults, steps::Step};
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -278,6 +278,8 @@ pub struct Plan {
     pub steps: Vec<Step>,
     /// The providers it was made with.
     pub providers: Vec<ProviderPin>,
+    /// What functions of providers gave, which must be the same at apply.
+    pub functions: FunctionResults,
     /// When it was made: the value of `plantimestamp()`.
     pub timestamp: String,
     /// Did planning meet errors? Such a plan cannot be applied.

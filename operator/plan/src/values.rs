@@ -8,12 +8,14 @@ use std::{
     sync::{Arc, OnceLock},
 };
 
-use ashlar_addr::{InstanceKey, Resource};
+use ashlar_addr::{InstanceKey, Provider, Resource};
 use ashlar_config::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Scope, Subject, undeclared};
 use ashlar_funcs::Caps;
-use ashlar_value::{Dialect, Marks, Value};
+use ashlar_value::{Dialect, Marks, Value, schema::ProviderSchema};
+
+use crate::engine::Schemas;
 
 /// All values of one module.
 pub struct Values<'a> {
@@ -21,6 +23,7 @@ pub struct Values<'a> {
     variables: &'a BTreeMap<Arc<str>, Value>,
     locals: HashMap<Arc<str>, OnceLock<Value>>,
     resources: HashMap<Resource, OnceLock<Value>>,
+    schemas: &'a Schemas,
     workspace: &'a str,
     applying: bool,
     console: bool,
@@ -41,6 +44,7 @@ impl<'a> Values<'a> {
     pub fn new(
         module: &'a Module,
         variables: &'a BTreeMap<Arc<str>, Value>,
+        schemas: &'a Schemas,
         workspace: &'a str,
         applying: bool,
         caps: &'a dyn Caps,
@@ -60,6 +64,7 @@ impl<'a> Values<'a> {
             variables,
             locals,
             resources,
+            schemas,
             workspace,
             applying,
             console: false,
@@ -163,6 +168,11 @@ impl Scope for InstanceScope<'_> {
 
     fn dialect(&self) -> Dialect {
         self.values.module.dialect
+    }
+
+    fn provider(&self, local: &str) -> Option<(Provider, Arc<ProviderSchema>)> {
+        let values = self.values;
+        values.module.function_provider(local, values.schemas)
     }
 
     fn is_console(&self) -> bool {

@@ -10,12 +10,13 @@ use ashlar_value::{Dialect, Marks, Path, PathStep, Value, json, msgpack};
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    function_results::FunctionResults,
     model::{Action, Change, Check, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason},
     steps::{Op, Step, StepId},
 };
 
 /// Raised with each change of the form.
-const FORMAT: u32 = 4;
+const FORMAT: u32 = 5;
 /// How deep the parts of a plan stand in each other, with room to spare; values are bytes here, and have a limit of their
 /// own. Without it a damaged plan could overflow the stack.
 const MAX_DEPTH: usize = 64;
@@ -41,6 +42,9 @@ struct PlanWire {
     checks: Vec<(String, u8, Vec<String>, bool)>,
     steps: Vec<(OpWire, Vec<u32>)>,
     providers: Vec<(String, String, String)>,
+    /// Hashes of calls and results, one after the other.
+    #[serde(with = "serde_bytes")]
+    functions: Vec<u8>,
     timestamp: String,
     errored: bool,
 }
@@ -211,6 +215,7 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .iter()
             .map(|pin| (pin.provider.to_string(), pin.version.clone(), pin.digest.clone()))
             .collect(),
+        functions: plan.functions.to_bytes(),
         timestamp: plan.timestamp.clone(),
         errored: plan.errored,
     };
@@ -293,6 +298,8 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
         checks,
         steps: steps.collect::<Result<_, Diags>>()?,
         providers: providers.collect::<Result<_, Diags>>()?,
+        functions: FunctionResults::from_bytes(&wire.functions)
+            .ok_or_else(|| damaged("results of functions are cut off"))?,
         timestamp: wire.timestamp,
         errored: wire.errored,
     })

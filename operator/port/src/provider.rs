@@ -174,6 +174,15 @@ pub struct ReadDataRequest<'a> {
     pub deferral_allowed: bool,
 }
 
+/// Why a function gave nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FunctionFault {
+    /// The position of the argument at fault, as the provider counts.
+    pub argument: Option<i64>,
+    /// The provider's words, or those about a call that has no answer.
+    pub message: String,
+}
+
 /// One running provider, not configured yet or configured once.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -220,6 +229,9 @@ pub trait Provider: Send + Sync {
 
     /// Reads a data source; `None` if the provider gave nothing.
     async fn read_data(&self, request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)>;
+
+    /// Calls a function, as its signature in the schema allows. May be asked of a provider that is not configured.
+    async fn call_function(&self, name: &str, args: &[Value]) -> Result<Value, FunctionFault>;
 
     /// Asks it to abandon what it is doing; returns when it was told, not when it obeyed.
     async fn stop(&self);

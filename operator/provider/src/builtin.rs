@@ -1,7 +1,9 @@
-//! `terraform.io/builtin/terraform`, which lives in this process: `terraform_data` and `terraform_remote_state`.
+//! `terraform.io/builtin/terraform`, which lives in this process: `terraform_data`, `terraform_remote_state` and functions.
 //!
 //! It changes nothing outside, reads nothing outside, and takes chance from its caller.
 //! Source of the behaviour: Terraform 1.15.5 `internal/builtin/providers/terraform`.
+
+mod functions;
 
 use std::{
     collections::BTreeMap,
@@ -10,8 +12,8 @@ use std::{
 
 use ashlar_diag::Diags;
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, Provider, ProviderDiag, Read,
-    ReadDataRequest, ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, PlanRequest, Planned, Provider, ProviderDiag,
+    Read, ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{
     Path, Type, Value, json, ops,
@@ -43,6 +45,7 @@ impl Builtin {
                 Arc::new(ProviderSchema {
                     resources: BTreeMap::from([("terraform_data".into(), data_schema())]),
                     data_sources: BTreeMap::from([("terraform_remote_state".into(), remote_state_schema())]),
+                    functions: functions::signatures(),
                     move_resource_state: true,
                     ..ProviderSchema::default()
                 })
@@ -284,6 +287,10 @@ impl Provider for Builtin {
             value: (None, None),
             diags: vec![error("Unsupported data source", detail)],
         }
+    }
+
+    async fn call_function(&self, name: &str, args: &[Value]) -> Result<Value, FunctionFault> {
+        functions::call(name, args)
     }
 
     async fn stop(&self) {}

@@ -5,8 +5,8 @@
 use std::collections::HashMap;
 
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest,
-    ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, PlanRequest, Planned, ProviderDiag, Read,
+    ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{Type, Value, json::WireError};
 
@@ -295,6 +295,36 @@ impl Plugin {
             value: (state, wire::deferred(response.deferred)),
             diags,
         })
+    }
+
+    pub(crate) async fn try_call_function(
+        &self,
+        name: &str,
+        args: &[Value],
+    ) -> Result<Result<Value, FunctionFault>, Failed> {
+        const CALL: &str = "CallFunction";
+        let known = self.known().await?;
+        let signature = known.schema.functions.get(name);
+        let signature = signature.ok_or_else(|| unknown("function", name))?;
+        let arguments = args.iter().enumerate().filter_map(|(at, value)| {
+            let param = signature.param(at)?;
+            wire::encode(value, &param.ty).transpose()
+        });
+        let request = tfplugin::call_function::Request {
+            name: name.to_owned(),
+            arguments: arguments
+                .collect::<Result<_, _>>()
+                .map_err(|error| self.unwritable(CALL, &error))?,
+        };
+        let response = self.answer(CALL, self.client.call_function(request).await)?;
+        if let Some(error) = response.error {
+            return Ok(Err(FunctionFault {
+                argument: error.function_argument,
+                message: error.text,
+            }));
+        }
+        let result = wire::decode(response.result, &signature.result);
+        result.map(Ok).map_err(|error| self.unreadable(CALL, &error))
     }
 
     /// The value, or a remark that it could not be read.

@@ -153,6 +153,7 @@ impl Client {
         plan: plan_resource_change = plan_resource_change | plan_resource_change, read;
         apply: apply_resource_change = apply_resource_change | apply_resource_change, apply;
         read_data: read_data_source = read_data_source | read_data_source, read;
+        call_function: call_function = call_function | call_function, check;
         stop: stop_provider = stop | stop_provider, check;
     }
 

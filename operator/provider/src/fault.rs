@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use ashlar_diag::{Diag, Diags, Severity};
-use ashlar_port::ProviderDiag;
+use ashlar_port::{FunctionFault, ProviderDiag};
 
 /// The remarks in place of an answer; one of them at least is an error.
 pub(crate) type Failed = Vec<ProviderDiag>;
@@ -34,6 +34,18 @@ pub(crate) fn chain(error: &dyn Error) -> String {
         next = source.source();
     }
     text
+}
+
+/// Why a function's call has no answer.
+pub(crate) fn of_function(failed: &Failed) -> FunctionFault {
+    let told = failed.iter().map(|diag| match &*diag.detail {
+        "" => diag.summary.clone(),
+        detail => format!("{}: {detail}", diag.summary),
+    });
+    FunctionFault {
+        argument: None,
+        message: told.collect::<Vec<_>>().join("; "),
+    }
 }
 
 /// Remarks without a place in a provider's configuration.

@@ -7,8 +7,8 @@ use std::{error::Error, path::Path, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest,
-    ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, FunctionFault, PlanRequest, Planned, Provider, ProviderDiag, Read,
+    ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
@@ -18,7 +18,7 @@ use crate::{
     calls::{DataAnswer, nothing_planned},
     client::{CallError, Client, Timeouts},
     connect::connect,
-    fault::{Failed, as_diags, chain, plugin_error},
+    fault::{self, Failed, as_diags, chain, plugin_error},
     known::KnownSchema,
     process::{LaunchOptions, Process},
     proto::tfplugin::{self, Diagnostic},
@@ -240,6 +240,11 @@ impl Provider for Plugin {
         self.try_read_data(&request)
             .await
             .unwrap_or_else(failed_with((None, None)))
+    }
+
+    async fn call_function(&self, name: &str, args: &[Value]) -> Result<Value, FunctionFault> {
+        let answer = self.try_call_function(name, args).await;
+        answer.unwrap_or_else(|failed| Err(fault::of_function(&failed)))
     }
 
     async fn stop(&self) {

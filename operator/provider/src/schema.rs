@@ -9,11 +9,14 @@ use std::{
 
 use ashlar_value::{
     Type, json,
-    schema::{Attribute, AttributeType, Block, IdentitySchema, NestedBlock, Nesting, ProviderSchema, Schema},
+    schema::{
+        Attribute, AttributeType, Block, Function, IdentitySchema, NestedBlock, Nesting, Parameter,
+        ProviderSchema, Schema,
+    },
 };
 
 use crate::proto::{
-    tfplugin::ResourceIdentitySchema,
+    tfplugin::{self, ResourceIdentitySchema},
     tfplugin5 as v5,
     tfplugin6::{
         self as v6,
@@ -94,6 +97,14 @@ pub(crate) fn provider_schema(
                 Ok((Arc::from(name), converted.block))
             })
             .collect::<Result<_, SchemaError>>()?,
+        functions: sent
+            .functions
+            .into_iter()
+            .map(|(name, sent)| {
+                let converted = function(sent).map_err(|error| error.inside(&name))?;
+                Ok((Arc::from(name), converted))
+            })
+            .collect::<Result<_, SchemaError>>()?,
         plan_destroy: capabilities.plan_destroy,
         get_provider_schema_optional: capabilities.get_provider_schema_optional,
         move_resource_state: capabilities.move_resource_state,
@@ -105,6 +116,25 @@ fn schema(sent: v6::Schema, identity: Option<ResourceIdentitySchema>) -> Result<
         version: sent.version,
         block: block(sent.block.unwrap_or_default())?,
         identity: identity.map(identity_schema).transpose()?,
+    })
+}
+
+fn function(sent: tfplugin::Function) -> Result<Function, SchemaError> {
+    let params = sent.parameters.into_iter().map(parameter);
+    Ok(Function {
+        params: params.collect::<Result<_, _>>()?,
+        variadic: sent.variadic_parameter.map(parameter).transpose()?,
+        result: plain_type(&sent.r#return.unwrap_or_default().r#type)
+            .map_err(|error| error.inside("return"))?,
+    })
+}
+
+fn parameter(sent: tfplugin::function::Parameter) -> Result<Parameter, SchemaError> {
+    Ok(Parameter {
+        ty: plain_type(&sent.r#type).map_err(|error| error.inside(&sent.name))?,
+        name: sent.name,
+        null: sent.allow_null_value,
+        unknown: sent.allow_unknown_values,
     })
 }
 
@@ -229,6 +259,7 @@ impl From<v5::SchemaResponse> for v6::SchemaResponse {
                     (name, v6::ActionSchema { schema })
                 })
                 .collect(),
+            functions: sent.functions,
         }
     }
 }

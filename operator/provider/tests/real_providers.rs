@@ -350,6 +350,42 @@ async fn time() {
     .await;
 }
 
+/// Providers of both generations that were not configured.
+#[tokio::test(flavor = "multi_thread")]
+async fn functions_are_called() {
+    let setup = Setup::new();
+    let plugins = setup.plugins(&["hashicorp/time", "forge.test/studio/kiln"]);
+    let call = async |source: &str, name: &str, args: &[Value]| {
+        let provider = plugins.start(&source.parse().unwrap()).await.unwrap();
+        let answer = provider.call_function(name, args).await;
+        provider.close().await;
+        answer
+    };
+    let parsed = call("hashicorp/time", "rfc3339_parse", &[text("2026-01-02T03:04:05Z")]).await;
+    let parsed = parsed.unwrap();
+    assert_eq!(parsed.attr("month"), Some(Value::number(1_i64)));
+    let kiln = "forge.test/studio/kiln";
+    assert_eq!(
+        call(kiln, "fuse", &[text("-"), text("a"), text("b")]).await,
+        Ok(text("a-b"))
+    );
+    // Unknown and null where the signature lets them through.
+    assert_eq!(
+        call(kiln, "describe", &[Value::dynamic()]).await,
+        Ok(text("unknown"))
+    );
+    let refused = call(kiln, "refuse", &[text("x")]).await.unwrap_err();
+    assert_eq!(refused.argument, Some(0));
+    let failed = call(kiln, "parse_tag", &[text("x")]).await.unwrap_err();
+    assert_eq!(failed.argument, None);
+    let unknown = call(kiln, "nope", &[]).await.unwrap_err();
+    assert!(
+        unknown.message.contains("unknown function \"nope\""),
+        "{}",
+        unknown.message
+    );
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn kiln_over_protocol_6() {
     life(

@@ -11,6 +11,7 @@ use ashlar_state::State;
 
 use crate::{
     files::Files,
+    functions::ProviderFunctions,
     outside::SystemOutside,
     plan::{home, load_module},
     providers::{Place, find_pinned, plugins},
@@ -83,13 +84,14 @@ async fn attempt(
         return Err(diags);
     }
     let outside = Arc::new(SystemOutside::default());
-    let caps = Files {
+    let mut caps = Files {
         folder: request.folder.clone(),
         confines: request.confines.clone(),
         home: home(request.confines.is_some()),
         plan_timestamp: plan.timestamp.clone(),
         applying: true,
         made: Arc::default(),
+        functions: None,
     };
     let chosen = find_pinned(settings, &plan.providers).await?;
     let redact = redactor(plan.variables.values(), &plan.prior_state, &request.env);
@@ -106,7 +108,9 @@ async fn attempt(
         outside.clone(),
         tree.root().dialect.version(),
     );
-    let fetched = fetch_schemas(&tree, &plan.prior_state, &plugins).await;
+    let functions = ProviderFunctions::new(plugins.clone(), plan.functions.clone());
+    caps.functions = Some(functions.clone());
+    let fetched = fetch_schemas(&tree, &plan.prior_state, &*plugins).await;
     let result = match fetched {
         Err(diags) => Err(diags),
         Ok(schemas) => {
@@ -115,7 +119,7 @@ async fn attempt(
                 plan: &plan,
                 module: tree.root(),
                 schemas: &outcome.schemas,
-                providers: &plugins,
+                providers: &*plugins,
                 caps: &caps,
                 outside: &*outside,
                 progress,
@@ -132,6 +136,7 @@ async fn attempt(
             Ok(())
         }
     };
+    functions.close().await;
     plugins.close().await;
     result
 }

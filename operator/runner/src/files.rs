@@ -13,7 +13,11 @@ use std::{
     },
 };
 
-use ashlar_funcs::{Caps, CapsError, FileKind};
+use ashlar_addr::Provider;
+use ashlar_funcs::{Caps, CapsError, FileKind, FuncError, NoCaps};
+use ashlar_value::Value;
+
+use crate::functions::ProviderFunctions;
 
 /// Largest file a function reads in a confined run, in bytes.
 const LARGEST: u64 = 16 << 20;
@@ -39,6 +43,8 @@ pub struct Files {
     pub applying: bool,
     /// How many bytes of texts and collections a confined run has made.
     pub made: Arc<AtomicUsize>,
+    /// Functions of providers, once these are at hand.
+    pub functions: Option<Arc<ProviderFunctions>>,
 }
 
 impl Files {
@@ -128,6 +134,13 @@ impl Caps for Files {
                 .fetch_add(bytes, Ordering::Relaxed)
                 .saturating_add(bytes)
                 <= MOST
+    }
+
+    fn call_provider(&self, provider: &Provider, name: &str, args: &[Value]) -> Result<Value, FuncError> {
+        match &self.functions {
+            Some(functions) => functions.call(provider, name, args),
+            None => NoCaps.call_provider(provider, name, args),
+        }
     }
 
     fn largest(&self) -> u64 {

@@ -5,6 +5,7 @@
 
 mod apply;
 mod files;
+mod functions;
 mod look;
 mod modules;
 mod outside;
@@ -17,6 +18,7 @@ mod validate;
 pub use apply::{ApplyOutcome, ApplyRequest, apply};
 pub use ashlar_apply::Patience;
 pub use files::Files;
+pub use functions::ProviderFunctions;
 pub use look::{LookRequest, Looked, look};
 pub use modules::{Folders, read_folder};
 pub use outside::SystemOutside;

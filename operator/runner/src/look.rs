@@ -4,13 +4,15 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use ashlar_config::{Absent, Input, Tree, resolve_variables};
 use ashlar_diag::{Diags, Sources};
-use ashlar_plan::{Schemas, Values, fetch_schemas};
+use ashlar_plan::{FunctionResults, Schemas, Values, fetch_schemas};
 use ashlar_port::Outside;
+use ashlar_provider::Plugins;
 use ashlar_state::State;
 use ashlar_value::{Dialect, Value};
 
 use crate::{
     files::Files,
+    functions::ProviderFunctions,
     modules::Folders,
     outside::SystemOutside,
     plan::home,
@@ -45,9 +47,17 @@ pub struct Looked {
     schemas: Schemas,
     workspace: String,
     caps: Files,
+    functions: Arc<ProviderFunctions>,
+    plugins: Arc<Plugins>,
 }
 
 impl Looked {
+    /// Ends the providers whose functions were called.
+    pub async fn close(&self) {
+        self.functions.close().await;
+        self.plugins.close().await;
+    }
+
     /// The values of everything, and what is at fault with some.
     pub fn values(&self) -> (Values<'_>, Diags) {
         ashlar_plan::look(
@@ -78,7 +88,7 @@ pub async fn look(
         return (None, diags);
     }
     let outside = Arc::new(SystemOutside::default());
-    let caps = Files {
+    let mut caps = Files {
         folder: request.folder.clone(),
         confines: None,
         home: home(false),
@@ -86,6 +96,7 @@ pub async fn look(
         // A console answers `timestamp()` at once.
         applying: true,
         made: Arc::default(),
+        functions: None,
     };
     let (variables, faults) =
         resolve_variables(tree.root(), &request.inputs, Absent::Unknown, &caps, sources);
@@ -106,15 +117,22 @@ pub async fn look(
         outside,
         tree.root().dialect.version(),
     );
-    let schemas = fetch_schemas(&tree, &request.state, &plugins).await;
-    plugins.close().await;
-    let looked = diags.take(schemas).map(|schemas| Looked {
+    let functions = ProviderFunctions::new(plugins.clone(), FunctionResults::default());
+    caps.functions = Some(functions.clone());
+    let schemas = fetch_schemas(&tree, &request.state, &*plugins).await;
+    let Some(schemas) = diags.take(schemas) else {
+        plugins.close().await;
+        return (None, diags);
+    };
+    let looked = Looked {
         tree,
         variables,
         state: request.state,
         schemas,
         workspace: request.workspace,
         caps,
-    });
-    (looked, diags)
+        functions,
+        plugins,
+    };
+    (Some(looked), diags)
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 use ashlar_config::{Absent, FoundModule, Input, Library, ModuleRequest, Tree, limits, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_eval::with_budget;
-use ashlar_plan::{Inputs, Options, Plan, Schemas, fetch_schemas, wire};
+use ashlar_plan::{FunctionResults, Inputs, Options, Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Outside, Progress};
 use ashlar_provider::Redactor;
 use ashlar_state::State;
@@ -13,6 +13,7 @@ use ashlar_value::Dialect;
 
 use crate::{
     files::Files,
+    functions::ProviderFunctions,
     outside::SystemOutside,
     providers::{Place, choose, plugins},
     redact::redactor,
@@ -124,13 +125,14 @@ async fn attempt(
     }
     let outside = Arc::new(SystemOutside::default());
     let timestamp = outside.now();
-    let caps = Files {
+    let mut caps = Files {
         folder: request.folder.clone(),
         confines: request.confines.clone(),
         home: home(request.confines.is_some()),
         plan_timestamp: timestamp.clone(),
         applying: false,
         made: Arc::default(),
+        functions: None,
     };
     let (variables, faults) =
         bounded(|| resolve_variables(tree.root(), &request.inputs, Absent::Refused, &caps, sources));
@@ -154,8 +156,10 @@ async fn attempt(
         outside.clone(),
         tree.root().dialect.version(),
     );
-    let fetched = fetch_schemas(&tree, &request.state, &plugins).await;
-    let planned = match diags.take(fetched) {
+    let functions = ProviderFunctions::new(plugins.clone(), FunctionResults::default());
+    caps.functions = Some(functions.clone());
+    let fetched = fetch_schemas(&tree, &request.state, &*plugins).await;
+    let mut planned = match diags.take(fetched) {
         None => None,
         Some(fetched) => {
             *schemas = fetched;
@@ -166,7 +170,7 @@ async fn attempt(
                 state: request.state,
                 options: request.options,
                 schemas,
-                providers: &plugins,
+                providers: &*plugins,
                 pins,
                 caps: &caps,
                 outside: &*outside,
@@ -178,6 +182,10 @@ async fn attempt(
             planned.plan
         }
     };
+    if let Some(plan) = &mut planned {
+        plan.functions = functions.results();
+    }
+    functions.close().await;
     plugins.close().await;
     planned
 }

@@ -161,7 +161,7 @@ pub(crate) fn plugins(
     redact: Redactor,
     outside: Arc<dyn Outside>,
     version: &str,
-) -> Plugins {
+) -> Arc<Plugins> {
     let environment = if settings.inherit_environment {
         Environment::Inherited(env.to_vec())
     } else {
@@ -182,5 +182,6 @@ pub(crate) fn plugins(
         timeouts: Timeouts::default(),
         terraform_version: version.to_owned(),
     };
-    Plugins::new(chosen.binaries, options, settings.schemas.clone(), outside)
+    let schemas = settings.schemas.clone();
+    Arc::new(Plugins::new(chosen.binaries, options, schemas, outside))
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 use ashlar_addr::{Mode, ProviderConfig};
 use ashlar_config::{About, Files as SourceFiles, Question, check_schemas};
 use ashlar_diag::{Diags, Sources};
-use ashlar_plan::{Schemas, fetch_schemas_of, in_source_order, provider_diags::place_all};
+use ashlar_plan::{FunctionResults, Schemas, fetch_schemas_of, in_source_order, provider_diags::place_all};
 use ashlar_port::{Outside, Provider, Providers};
 use ashlar_state::State;
 use ashlar_value::Dialect;
@@ -13,6 +13,7 @@ use futures::future::join_all;
 
 use crate::{
     files::Files,
+    functions::ProviderFunctions,
     modules::Folders,
     outside::SystemOutside,
     plan::home,
@@ -64,13 +65,14 @@ async fn attempt(
     }
     *limits = ashlar_config::limits(&tree);
     let outside = Arc::new(SystemOutside::default());
-    let caps = Files {
+    let mut caps = Files {
         folder: folder.clone(),
         confines: None,
         home: home(false),
         plan_timestamp: outside.now(),
         applying: false,
         made: Arc::default(),
+        functions: None,
     };
     let Some(chosen) = diags.take(choose(settings, &tree, &State::default()).await) else {
         return diags;
@@ -85,12 +87,14 @@ async fn attempt(
         outside,
         dialect.version(),
     );
+    let functions = ProviderFunctions::new(plugins.clone(), FunctionResults::default());
+    caps.functions = Some(functions.clone());
     let needed = tree.requirements().into_keys().collect();
-    if let Some(schemas) = diags.take(fetch_schemas_of(needed, &plugins).await) {
+    if let Some(schemas) = diags.take(fetch_schemas_of(needed, &*plugins).await) {
         let of = |provider: &ashlar_addr::Provider| schemas.get(provider).cloned();
         let handle = tokio::runtime::Handle::current();
         let asker = Asker {
-            plugins: &plugins,
+            plugins: &*plugins,
             schemas: &schemas,
             started: tokio::sync::Mutex::default(),
         };
@@ -103,6 +107,7 @@ async fn attempt(
             provider.close().await;
         }
     }
+    functions.close().await;
     plugins.close().await;
     diags
 }

@@ -21,6 +21,8 @@ pub struct ProviderSchema {
     pub ephemeral_resources: BTreeMap<Arc<str>, Schema>,
     /// Actions: what the `config` block of each holds.
     pub actions: BTreeMap<Arc<str>, Block>,
+    /// Functions.
+    pub functions: BTreeMap<Arc<str>, Function>,
     /// Does the provider want to be asked to plan deletions?
     pub plan_destroy: bool,
     /// May the schema be kept and not asked again of later processes?
@@ -38,6 +40,37 @@ pub struct Schema {
     pub block: Block,
     /// The identity schema, if the type has one.
     pub identity: Option<IdentitySchema>,
+}
+
+/// The signature of a function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// In order.
+    pub params: Vec<Parameter>,
+    /// The parameter that further arguments are for.
+    pub variadic: Option<Parameter>,
+    /// The type of the result.
+    pub result: Type,
+}
+
+/// A parameter of a function.
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// For people: arguments are given by position.
+    pub name: String,
+    /// Arguments are converted to this.
+    pub ty: Type,
+    /// May it be null?
+    pub null: bool,
+    /// May it be unknown, or hold what is?
+    pub unknown: bool,
+}
+
+impl Function {
+    /// The parameter that the argument of this index is for, if there is one.
+    pub fn param(&self, at: usize) -> Option<&Parameter> {
+        self.params.get(at).or(self.variadic.as_ref())
+    }
 }
 
 /// The identity of a resource type.

@@ -1,6 +1,6 @@
 use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
-use ashlar_plan::{Options, Step};
+use ashlar_plan::{FunctionResults, Options, Step};
 use ashlar_port::{Provider, Record, Unwatched};
 use ashlar_value::{Dialect, schema::ProviderSchema};
 use async_trait::async_trait;
@@ -70,6 +70,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         checks: BTreeMap::new(),
         steps,
         providers: Vec::new(),
+        functions: FunctionResults::default(),
         timestamp: String::new(),
         errored: false,
     }

@@ -69,11 +69,13 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
         sources: &sources,
         printer,
     };
-    if std::io::stdin().is_terminal() {
+    let ended = if std::io::stdin().is_terminal() {
         console.converse()
     } else {
         console.answer(std::io::stdin().lock())
-    }
+    };
+    looked.close().await;
+    ended
 }
 
 struct Console<'a> {

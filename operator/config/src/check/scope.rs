@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
-use ashlar_addr::{Mode, Module as ModuleAddr, Resource};
+use ashlar_addr::{Mode, Module as ModuleAddr, Provider, Resource};
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_eval::{Reference, Scope, Subject, locate, undeclared};
 use ashlar_funcs::Caps;
 use ashlar_syntax::{Body, Expr};
-use ashlar_value::{Dialect, Mark, Marks, ObjectAttr, ObjectType, Path, PathStep, Type, Value};
+use ashlar_value::{
+    Dialect, Mark, Marks, ObjectAttr, ObjectType, Path, PathStep, Type, Value, schema::ProviderSchema,
+};
 
 use super::{Check, repeat};
 use crate::{DependsOn, check_reference, reference::schema_of, static_expr, tree::Member};
@@ -352,8 +354,8 @@ impl Scope for StaticScope<'_, '_> {
         self.member.module.dialect
     }
 
-    fn tolerates_unknown_functions(&self) -> bool {
-        true
+    fn provider(&self, local: &str) -> Option<(Provider, Arc<ProviderSchema>)> {
+        self.member.module.function_provider(local, &self.check.schemas)
     }
 }
 

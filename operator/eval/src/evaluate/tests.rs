@@ -438,10 +438,24 @@ fn texts_may_be_longer_than_a_width_of_rust() {
 }
 
 #[test]
-fn what_cannot_be_called_decides_nothing() {
+fn a_function_of_a_provider_that_is_not_there() {
+    let told = |text: &str, dialect| {
+        let scope = crate::MapScope::empty().in_dialect(dialect);
+        let (_, diags) = evaluate(&crate::fixture::expr(text), &scope);
+        diags
+            .iter()
+            .map(|diag| diag.summary.to_string())
+            .collect::<Vec<_>>()
+    };
+    let (terraform, opentofu) = (Dialect::Terraform, Dialect::OpenTofu);
+    let text = "provider::a::b(1)";
+    assert_eq!(told(text, terraform), ["Unknown provider function"]);
+    assert_eq!(told(text, opentofu), ["Unknown function provider"]);
+    assert_eq!(told("provider::a(1)", opentofu), ["Invalid function format"]);
+    assert_eq!(told("a::b(1)", opentofu), ["Unknown function namespace"]);
     for text in ["can(provider::a::b(1))", "try(provider::a::b(1), 2)"] {
-        let (_, diags) = evaluate(&crate::fixture::expr(text), &crate::MapScope::empty());
-        let told: Vec<_> = diags.iter().map(|diag| &*diag.summary).collect();
-        assert_eq!(told, ["Unknown provider function"], "{text}");
+        assert!(told(text, terraform).is_empty(), "{text}");
+        // There it is looked up before anything is evaluated.
+        assert_eq!(told(text, opentofu), ["Unknown function provider"], "{text}");
     }
 }

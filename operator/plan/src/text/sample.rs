@@ -9,7 +9,7 @@ use ashlar_value::{
     schema::{Attribute, AttributeType, Block, NestedBlock, Nesting, ProviderSchema, Schema},
 };
 
-use crate::{Action, Change, Options, Plan, Schemas, objchange::normalize_null_blocks};
+use crate::{Action, Change, FunctionResults, Options, Plan, Schemas, objchange::normalize_null_blocks};
 
 /// An optional and computed attribute.
 pub(crate) fn attribute(ty: AttributeType) -> Attribute {
@@ -157,6 +157,7 @@ pub(crate) fn plan(changes: Vec<Change>) -> Plan {
         checks: BTreeMap::new(),
         steps: Vec::new(),
         providers: Vec::new(),
+        functions: FunctionResults::default(),
         timestamp: "2026-01-02T03:04:05Z".to_owned(),
         errored: false,
     }

@@ -17,6 +17,7 @@ fn confined(folder: &Path) -> Files {
         plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
         applying: false,
         made: Arc::default(),
+        functions: None,
     }
 }
 
