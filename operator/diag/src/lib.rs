@@ -4,10 +4,12 @@
 //! values, so it cannot leak one: what a diagnostic says is what its maker put into it.
 
 mod diagnostic;
+mod encoding;
 pub mod json;
 mod render;
 mod source;
 
 pub use diagnostic::{Diag, Diags, Severity};
+pub use encoding::{decode, is_broken, shown};
 pub use render::{Style, render};
 pub use source::{FileId, LineColumn, Place, Source, Sources, Span};

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use crate::{Diag, Severity, Sources, Span};
+use crate::{Diag, Severity, Sources, Span, shown};
 
 /// Whether the text carries ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<V
         } else {
             line.to_owned()
         };
-        out.push(format!("{number:>4}: {text}"));
+        out.push(format!("{number:>4}: {}", shown(&text)));
     }
     Some(out)
 }

@@ -5,7 +5,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use crate::json;
+use crate::{encoding::length_in_file, json};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Index of a file in its [`Sources`].
@@ -121,6 +121,11 @@ impl Source {
     /// Is it JSON text? Its name tells.
     pub fn is_json(&self) -> bool {
         self.name.ends_with(".json")
+    }
+
+    /// Where a byte of the text stands in its file.
+    pub fn byte_in_file(&self, byte: usize) -> usize {
+        self.text.get(..byte).map_or(byte, length_in_file)
     }
 
     /// The 1-based line that holds a byte offset.

@@ -6,7 +6,7 @@ use ashlar_config::{
     Files, FoundModule, Library, ModuleRequest, is_config,
     source::{ModuleSource, clean},
 };
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, decode};
 use ashlar_value::Dialect;
 
 /// Finds modules in the folders that their sources name.
@@ -60,8 +60,7 @@ pub fn read_folder(folder: &Path, shown: &str, dialect: Dialect) -> std::io::Res
             return Err(std::io::Error::other(why));
         }
         let text = std::fs::read(entry.path())?;
-        // What is no UTF-8 is told where it stands.
-        let text = String::from_utf8_lossy(&text).into_owned();
+        let text = decode(&name, text);
         let name = if shown.is_empty() {
             name
         } else {

@@ -5,6 +5,8 @@
 //! it is. Where a token ends decides what `~` trims, so the splits are exactly those of hcl's scanner
 //! (`scan_tokens.rl`), odd ones included. One pass, linear in the text.
 
+use ashlar_diag::is_broken;
+
 use crate::{
     ident,
     token::{Kind, Token},
@@ -312,7 +314,7 @@ impl<'t> Lexer<'t> {
             _ => {
                 let length = self.quoted_text_length();
                 if length == 0 {
-                    self.push(Kind::Invalid, 1);
+                    self.push(Kind::Invalid, self.broken_length().unwrap_or(1));
                 } else {
                     self.push(Kind::QuotedText, length);
                 }
@@ -331,16 +333,28 @@ impl<'t> Lexer<'t> {
                 b'"' | b'$' | b'%' | b'\n' | b'\r' => break,
                 b'\\' => match rest.get(at + 1..).and_then(|after| after.chars().next()) {
                     None | Some('\n' | '\r') => break,
+                    Some(taken) if is_broken(taken) => break,
                     Some(taken) => at += 1 + taken.len_utf8(),
                 },
+                0xf4 if rest.get(at..).is_some_and(begins_broken) => break,
                 _ => at += 1,
             }
         }
         at
     }
 
+    /// The length of a character that stands for a byte of none, if one is here.
+    fn broken_length(&self) -> Option<usize> {
+        let next = self.rest().chars().next()?;
+        is_broken(next).then(|| next.len_utf8())
+    }
+
     fn heredoc(&mut self) {
         if self.sequence() {
+            return;
+        }
+        if let Some(length) = self.broken_length() {
+            self.push(Kind::Invalid, length);
             return;
         }
         match self.plain_length() {
@@ -379,6 +393,10 @@ impl<'t> Lexer<'t> {
         if self.sequence() {
             return;
         }
+        if let Some(length) = self.broken_length() {
+            self.push(Kind::Invalid, length);
+            return;
+        }
         match self.plain_length() {
             Plain::Line { length, .. } | Plain::Part(length) => self.push(Kind::PlainText, length),
             // Here there is nothing around the text that could be missed, so it is taken as it is.
@@ -405,10 +423,12 @@ impl<'t> Lexer<'t> {
             };
         }
         let rest = self.rest().as_bytes();
-        let end = rest
-            .iter()
-            .position(|byte| matches!(byte, b'$' | b'%' | b'\n' | b'\r'))
-            .unwrap_or(rest.len());
+        let ends = |(at, byte): (usize, &u8)| match byte {
+            b'$' | b'%' | b'\n' | b'\r' => true,
+            0xf4 => self.text.get(self.at + at..).is_some_and(begins_broken),
+            _ => false,
+        };
+        let end = rest.iter().enumerate().position(ends).unwrap_or(rest.len());
         match line(end) {
             // A carriage return alone: hcl's scanner knows no way on.
             Plain::Part(0) => Plain::Stuck,
@@ -424,6 +444,10 @@ enum Plain {
     Part(usize),
     /// No token can be made of what follows.
     Stuck,
+}
+
+fn begins_broken(text: &str) -> bool {
+    text.starts_with(is_broken)
 }
 
 fn ident_length(text: &str) -> usize {

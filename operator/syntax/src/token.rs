@@ -2,7 +2,7 @@
 //!
 //! Between the lexer, which makes tokens of every text, and the parser, which need not know these faults.
 
-use ashlar_diag::Diag;
+use ashlar_diag::{Diag, is_broken};
 
 use crate::parser::Origin;
 
@@ -107,7 +107,7 @@ const MOST: usize = 1_000;
 /// Tells of tokens that no text may hold. Faults that come in numbers are told a few times only, as hcl does.
 pub(crate) fn faults(text: &str, origin: &Origin<'_>, tokens: &[Token]) -> Vec<Diag> {
     let mut diags = Vec::new();
-    let (mut bitwise, mut backticks, mut apostrophes, mut semicolons) = (0, 0, 0, 0);
+    let (mut bitwise, mut backticks, mut apostrophes, mut semicolons, mut encoding) = (0, 0, 0, 0, 0);
     for token in tokens {
         let told = match token.kind {
             Kind::BitwiseAnd | Kind::BitwiseOr | Kind::BitwiseXor | Kind::BitwiseNot => {
@@ -162,6 +162,15 @@ pub(crate) fn faults(text: &str, origin: &Origin<'_>, tokens: &[Token]) -> Vec<D
                               heredoc for text of several lines.";
                 Diag::error("Invalid multi-line string", detail)
             }
+            Kind::Invalid if is_encoding_fault(text, *token) => {
+                encoding += 1;
+                if encoding > 1 {
+                    continue;
+                }
+                let detail = "The bytes here are no text in UTF-8, which all files must be in. Have your editor save the \
+                              file so.";
+                Diag::error("Invalid character encoding", detail)
+            }
             Kind::Invalid => Diag::error("Invalid character", invalid_character(text, *token)),
             _ => continue,
         };
@@ -171,6 +180,11 @@ pub(crate) fn faults(text: &str, origin: &Origin<'_>, tokens: &[Token]) -> Vec<D
         }
     }
     diags
+}
+
+fn is_encoding_fault(text: &str, token: Token) -> bool {
+    let token = text.get(token.start as usize..token.end as usize);
+    token.is_some_and(|token| token.starts_with(is_broken))
 }
 
 fn invalid_character(text: &str, token: Token) -> &'static str {

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use anyhow::{Context, bail};
 use ashlar_config::{Files, Input, InputValue, Origin, parse_values_file};
-use ashlar_diag::{Diags, Sources};
+use ashlar_diag::{Diags, Sources, decode};
 use ashlar_runner::read_folder;
 use ashlar_value::Dialect;
 
@@ -56,9 +56,11 @@ pub(crate) fn gather(
     files.retain(|path| path.is_file());
     files.extend(values.var_files.iter().cloned());
     for path in files {
-        let text = std::fs::read_to_string(&path)
+        let bytes = std::fs::read(&path)
             .with_context(|| format!("The file of values {} cannot be read", path.display()))?;
-        let (found, faults) = parse_values_file(path.display().to_string(), text, sources);
+        let name = path.display().to_string();
+        let text = decode(&name, bytes);
+        let (found, faults) = parse_values_file(name, text, sources);
         inputs.extend(found);
         diags.extend(faults);
     }

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use ashlar_diag::{Diag, Diags, Severity, Sources, Span};
+use ashlar_diag::{Diag, Diags, Severity, Sources, Span, shown};
 use ashlar_runner::{Validated, read_folder, validate};
 use serde_json::{Value as Json, json};
 
@@ -77,12 +77,17 @@ fn diagnostic(diag: &Diag, sources: &Sources) -> Json {
     };
     // An empty range is shown as one character wide.
     let wider = usize::from(place.start == place.end);
+    let byte = |at: usize| {
+        sources
+            .get(span.file)
+            .map_or(at, |source| source.byte_in_file(at))
+    };
     let end = json!({
-        "line": place.end.line, "column": place.end.column + wider, "byte": place.end.byte + wider,
+        "line": place.end.line, "column": place.end.column + wider, "byte": byte(place.end.byte) + wider,
     });
     out["range"] = json!({
         "filename": &*place.file,
-        "start": {"line": place.start.line, "column": place.start.column, "byte": place.start.byte},
+        "start": {"line": place.start.line, "column": place.start.column, "byte": byte(place.start.byte)},
         "end": end,
     });
     out["snippet"] = snippet(span, wider, sources);
@@ -104,7 +109,7 @@ fn snippet(span: Span, wider: usize, sources: &Sources) -> Json {
         .map_or(start, |line| *line as usize);
     json!({
         "context": Json::Null,
-        "code": lines.join("\n"),
+        "code": shown(&lines.join("\n")),
         "start_line": first,
         "highlight_start_offset": start.saturating_sub(from),
         "highlight_end_offset": (end + wider).saturating_sub(from),

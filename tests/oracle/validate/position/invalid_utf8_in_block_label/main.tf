@@ -1,0 +1,3 @@
+output "aÿ" {
+  value = 1
+}

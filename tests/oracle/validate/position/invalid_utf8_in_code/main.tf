@@ -1,0 +1,7 @@
+locals {
+  a = ÿ
+  b = 1
+}
+output "c" {
+  value = local.b.c
+}

@@ -1,0 +1,5 @@
+# café
+locals {
+  a = 1 // ÿþ
+  /* é */ b = local.nope
+}

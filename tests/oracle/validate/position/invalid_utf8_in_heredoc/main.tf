@@ -1,0 +1,6 @@
+locals {
+  a = <<EOT
+xéy
+EOT
+  b = 1 +
+}

@@ -1,0 +1,4 @@
+locals {
+  a = "x${ ÿ }y" 
+  b = local.a
+}
