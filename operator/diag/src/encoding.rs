@@ -1,12 +1,14 @@
 //! Files that are not UTF-8: their bytes are kept, so that the parser can tell of each where it stands.
 //!
-//! A byte that belongs to no character becomes a character of its own, from the end of the last plane for private use,
+//! A byte that belongs to no character becomes a character of its own, from the midst of the last plane for private use,
 //! where no text has any. Whoever shows a text to people puts the usual mark in its place.
 
 use std::borrow::Cow;
 
 /// Stands for byte 0x80; those of the other bytes follow.
-const FIRST: u32 = 0x10_FF80;
+const FIRST: u32 = 0x10_9680;
+/// That of byte 0xFF.
+const LAST: u32 = FIRST + 0x7F;
 
 /// How many more bytes the character takes than what it stands for.
 const SURPLUS: usize = 3;
@@ -34,7 +36,7 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> String {
 
 /// Does the character stand for a byte that belongs to none?
 pub fn is_broken(c: char) -> bool {
-    u32::from(c) >= FIRST
+    (FIRST..=LAST).contains(&u32::from(c))
 }
 
 /// The text for people.
