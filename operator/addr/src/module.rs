@@ -63,6 +63,12 @@ impl Module {
     pub fn child(&self, name: impl Into<Arc<str>>) -> Self {
         Self(self.0.iter().cloned().chain([name.into()]).collect())
     }
+
+    /// The module that calls this one; the root module is called by none.
+    pub fn parent(&self) -> Option<Self> {
+        let (_, parent) = self.0.split_last()?;
+        Some(Self(parent.into()))
+    }
 }
 
 impl fmt::Display for Module {

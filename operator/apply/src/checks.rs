@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ashlar_addr::ResourceInstance;
-use ashlar_plan::{Check, CheckStatus};
+use ashlar_plan::{Check, CheckStatus, show::declaration};
 use serde_json::{Value as Json, json};
 
 /// `check_results` of the state file, from the status of each object by its printed address; `None` if there is none.
@@ -11,11 +11,15 @@ use serde_json::{Value as Json, json};
 pub fn check_results(checks: &BTreeMap<String, Check>) -> Option<Json> {
     let mut groups: BTreeMap<(&str, String), Vec<(&String, &Check)>> = BTreeMap::new();
     for (address, check) in checks {
-        let key = match address.parse::<ResourceInstance>() {
-            Ok(instance) if !address.starts_with("output.") => {
-                ("resource", instance.resource.config().to_string())
+        let key = match (declaration(address), address.parse::<ResourceInstance>()) {
+            (Some((module, word, name)), _) => {
+                let module = module.config();
+                let dot = if module.is_root() { "" } else { "." };
+                (word, format!("{module}{dot}{word}.{name}"))
             }
-            _ => ("output", address.clone()),
+            (None, Ok(instance)) => ("resource", instance.resource.config().to_string()),
+            // What has no objects is told by its declaration.
+            (None, Err(_)) => ("resource", address.clone()),
         };
         groups.entry(key).or_default().push((address, check));
     }

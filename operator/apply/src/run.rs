@@ -5,20 +5,21 @@ mod tests;
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, OnceLock},
+    sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{ConfigResource, InstanceKey, ResourceInstance};
-use ashlar_config::{Module, ResourceConfig};
+use ashlar_addr::{AbsResource, InstanceKey, Module, ResourceInstance};
+use ashlar_config::{ResourceConfig, Tree};
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
-    Action, Change, Check, Engine, Expansion, Mode, Op, Order, Plan, Schemas, StepId, Values, expand,
+    Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas, StepId, Values,
+    expand,
     instance::Instance,
     lock,
     node::{Sight, build},
-    outputs::{check_output, evaluate_output},
+    outputs, parts,
 };
 use ashlar_port::{Outside, Progress, Providers, RunStore, StopFlag};
 use ashlar_state::{OutputState, State};
@@ -44,7 +45,7 @@ pub struct Inputs<'a> {
     /// What to do.
     pub plan: &'a Plan,
     /// The plan's configuration, loaded anew from the text it holds.
-    pub module: &'a Module,
+    pub tree: &'a Tree,
     /// The schemas of all its providers.
     pub schemas: &'a Schemas,
     /// Where providers come from.
@@ -95,10 +96,10 @@ pub(crate) struct Run<'a> {
     pub(crate) counts: Mutex<Counts>,
     pub(crate) checks: Mutex<BTreeMap<String, Check>>,
     /// Values of instances by resource, as they become final.
-    pub(crate) instances: Mutex<HashMap<ConfigResource, BTreeMap<InstanceKey, Value>>>,
+    pub(crate) instances: Mutex<HashMap<AbsResource, BTreeMap<InstanceKey, Value>>>,
     /// The plan's changes by resource.
-    pub(crate) changes: HashMap<ConfigResource, Vec<usize>>,
-    expansions: HashMap<ConfigResource, OnceLock<Arc<Expansion>>>,
+    pub(crate) changes: HashMap<AbsResource, Vec<usize>>,
+    expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
 }
 
 /// Applies a plan. The state is saved when this returns, also after errors.
@@ -164,7 +165,7 @@ fn checks_before(plan: &Plan) -> BTreeMap<String, Check> {
     let mut checks = plan.checks.clone();
     if plan.options.mode != Mode::RefreshOnly {
         for check in checks.values_mut().filter(|check| !check.vacant) {
-            *check = Check::unknown(false);
+            *check = Check::of(CheckStatus::Unknown);
         }
     }
     checks
@@ -174,7 +175,7 @@ impl<'a> Run<'a> {
     fn new(inputs: &Inputs<'a>, schemas: &'a Schemas) -> Self {
         let plan = inputs.plan;
         let values = Values::new(
-            inputs.module,
+            inputs.tree,
             &plan.variables,
             schemas,
             &plan.options.workspace,
@@ -182,7 +183,7 @@ impl<'a> Run<'a> {
             inputs.caps,
         );
         let engine = Engine::new(
-            inputs.module,
+            inputs.tree,
             values,
             schemas,
             inputs.providers,
@@ -192,7 +193,7 @@ impl<'a> Run<'a> {
         );
         let graph = build(
             &Sight {
-                module: inputs.module,
+                tree: inputs.tree,
                 state: &plan.prior_state,
                 schemas,
             },
@@ -223,22 +224,13 @@ impl<'a> Run<'a> {
         let dirty = !ashlar_state::same_content(&state, &plan.previous_state)
             || plan.has_changes()
             || state.serial == 0;
-        let mut changes: HashMap<ConfigResource, Vec<usize>> = HashMap::new();
+        let mut changes: HashMap<AbsResource, Vec<usize>> = HashMap::new();
         for (at, change) in plan.changes.iter().enumerate() {
             changes
-                .entry(change.address.resource.config())
+                .entry(change.address.resource.clone())
                 .or_default()
                 .push(at);
         }
-        let resources = inputs.module.resources.keys();
-        let expansions = resources
-            .map(|resource| {
-                (
-                    resource.within_config(ashlar_addr::Module::root()),
-                    OnceLock::new(),
-                )
-            })
-            .collect();
         Self {
             engine,
             plan,
@@ -249,12 +241,12 @@ impl<'a> Run<'a> {
                 state,
                 dirty,
             ),
-            order: Order::of(&graph, inputs.module),
+            order: Order::of(&graph, inputs.tree),
             counts: Mutex::default(),
             checks: Mutex::new(checks_before(plan)),
             instances: Mutex::default(),
             changes,
-            expansions,
+            expansions: Mutex::default(),
         }
     }
 
@@ -344,16 +336,22 @@ impl<'a> Run<'a> {
 
     async fn step(&self, id: StepId) -> Result<Diags, Diags> {
         let step = self.plan.steps.get(id.0 as usize).ok_or_else(damaged)?;
+        let (tree, values) = (self.engine.tree, &self.engine.values);
         match &step.op {
             Op::Configure(provider) => self.engine.configure(provider, false).await,
-            Op::Local(name) => self.local(name),
+            Op::Call(module) => parts::call(tree, values, module),
+            Op::Variable(module, name) => parts::variable(tree, values, module, name),
+            Op::Validate(module, name) => parts::validation(tree, values, module, name, |address, check| {
+                lock(&self.checks).insert(address, check);
+            }),
+            Op::Local(module, name) => parts::local(values, module, name),
             Op::Write(at) => self.write(*at).await,
             Op::Read(at) => self.read(*at).await,
             Op::Delete(at) => self.delete(*at).await,
             Op::Drop(at) => self.drop_data(*at),
             Op::Settle(resource) => self.settle(resource),
-            Op::Join(_) => Ok(Diags::new()),
-            Op::Output(name) => self.output(name),
+            Op::Join(_) | Op::Close(_) => Ok(Diags::new()),
+            Op::Output(module, name) => self.output(module, name),
         }
     }
 
@@ -362,43 +360,35 @@ impl<'a> Run<'a> {
         self.plan.changes.get(at).ok_or_else(damaged)
     }
 
-    fn local(&self, name: &Arc<str>) -> Result<Diags, Diags> {
-        let Some(local) = self.engine.module.locals.get(name) else {
-            return Ok(Diags::new());
-        };
-        let (value, diags) = ashlar_eval::evaluate(&local.expr, &self.engine.values.scope());
-        if diags.has_errors() {
-            return Err(diags);
-        }
-        self.engine.values.set_local(name, value);
-        Ok(diags)
-    }
-
-    fn output(&self, name: &Arc<str>) -> Result<Diags, Diags> {
+    fn output(&self, module: &Module, name: &Arc<str>) -> Result<Diags, Diags> {
         let mut diags = Diags::new();
-        if let Some((check, remarks)) = check_output(&self.engine, name) {
-            lock(&self.checks).insert(format!("output.{name}"), check);
-            diags.extend(remarks);
-            if diags.has_errors() {
-                return Err(diags);
-            }
-        }
         // What was known when it was planned stays so.
-        let planned = self.plan.outputs.get(name);
-        let kept = match planned.filter(|change| change.after.is_wholly_known()) {
-            Some(change) => OutputState {
-                value: change.after.clone(),
-                sensitive: change.sensitive.1,
-            },
-            None => {
-                let evaluated = evaluate_output(&self.engine, name)?;
-                diags.extend(evaluated.diags);
-                OutputState {
-                    value: evaluated.value,
-                    sensitive: evaluated.sensitive,
+        let planned = self.plan.outputs.get(name).filter(|_| module.is_root());
+        let known = planned
+            .map(|change| &change.after)
+            .filter(|after| after.is_wholly_known());
+        for instance in &*self.engine.values.instances(module) {
+            let (check, result) = outputs::judge(&self.engine, instance, name, known);
+            if let Some(check) = check {
+                lock(&self.checks).insert(parts::checked_address(&instance.address, "output", name), check);
+            }
+            match result {
+                Err(faults) => diags.extend(faults),
+                Ok(evaluated) => {
+                    diags.extend(evaluated.diags);
+                    if module.is_root() {
+                        self.keep_output(name, evaluated.value, evaluated.sensitive);
+                    } else {
+                        instance.set_output(name, evaluated.value);
+                    }
                 }
             }
-        };
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    fn keep_output(&self, name: &Arc<str>, value: Value, sensitive: bool) {
+        let kept = OutputState { value, sensitive };
         let stored = self.keeper.read(|state| state.outputs.get(name).cloned());
         if kept.value.is_null() {
             if stored.is_some() {
@@ -408,32 +398,35 @@ impl<'a> Run<'a> {
             self.keeper
                 .change(|state| drop(state.outputs.insert(name.clone(), kept)));
         }
-        Ok(diags)
     }
 
     /// The configured instance at an address, with everything its provider calls need.
     pub(crate) fn instance(
         &self,
         address: &ResourceInstance,
-    ) -> Result<(Instance<'_>, &ResourceConfig), Diags> {
-        let resource = address.resource.config();
-        let Some(config) = self.engine.module.resources.get(&resource.resource) else {
+    ) -> Result<(Instance<'_, 'a>, &ResourceConfig), Diags> {
+        let declared = address.resource.config();
+        let config = self.engine.tree.resource(&declared);
+        let module = self.engine.values.instance(&address.resource.module);
+        let (Some(config), Some(module)) = (config, module) else {
             let detail =
                 format!("{address} is to be changed, but the plan's configuration does not hold it.");
             return Err(Diag::error("Stored plan cannot be read", detail).into());
         };
         let schema = self
             .engine
-            .resource_schema(&config.provider_config.provider, &resource.resource)?;
+            .resource_schema(&config.provider_config.provider, &declared.resource)?;
+        let expansion = self.expansion(&address.resource, &module, config)?;
         let instance = Instance {
             engine: &self.engine,
             address: address.clone(),
+            module,
             config,
             provider: config.provider_config.clone(),
             schema,
-            repetition: self.expansion(&resource, config)?.repetition(&address.key),
-            dependencies: self.order.dependencies(&resource),
-            create_before_destroy: self.order.is_created_first(&resource),
+            repetition: expansion.repetition(&address.key),
+            dependencies: self.order.dependencies(&declared),
+            create_before_destroy: self.order.is_created_first(&declared),
         };
         Ok((instance, config))
     }
@@ -441,25 +434,23 @@ impl<'a> Run<'a> {
     /// Which instances a resource has; evaluated once, when all it refers to is known.
     pub(crate) fn expansion(
         &self,
-        resource: &ConfigResource,
+        resource: &AbsResource,
+        module: &ModuleValues<'_>,
         config: &ResourceConfig,
     ) -> Result<Arc<Expansion>, Diags> {
-        let cell = self.expansions.get(resource);
-        if let Some(found) = cell.and_then(OnceLock::get) {
+        if let Some(found) = lock(&self.expansions).get(resource) {
             return Ok(found.clone());
         }
-        let scope = self.engine.values.scope();
+        let scope = module.scope();
         let expansion = Arc::new(expand(config.count.as_ref(), config.for_each.as_ref(), &scope)?);
-        if let Some(cell) = cell {
-            let _ = cell.set(expansion.clone());
-        }
+        lock(&self.expansions).insert(resource.clone(), expansion.clone());
         Ok(expansion)
     }
 
     /// Keeps the final value of an instance for those who refer to it.
     pub(crate) fn set_value(&self, address: &ResourceInstance, value: Value) {
         lock(&self.instances)
-            .entry(address.resource.config())
+            .entry(address.resource.clone())
             .or_default()
             .insert(address.key.clone(), value);
     }

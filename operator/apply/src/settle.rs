@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use ashlar_addr::{ConfigResource, InstanceKey};
+use ashlar_addr::{AbsResource, ConfigResource, InstanceKey};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Change, Mode, combine,
+    Action, Change, Mode, ModuleValues, combine,
     instance::{
         conditions::{check_postconditions, check_preconditions},
         stored::to_object,
@@ -18,12 +18,27 @@ use ashlar_value::Value;
 use crate::run::Run;
 
 impl Run<'_> {
-    /// Makes up a resource's value from its instances; those that did not change keep their planned value, and their
-    /// conditions are checked now that all is known.
+    /// Makes up a resource's value in each instance of its module.
     pub(crate) fn settle(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
-        let Some(config) = self.engine.module.resources.get(&resource.resource) else {
+        let Some(config) = self.engine.tree.resource(resource) else {
             return Ok(Diags::new());
         };
+        let mut diags = Diags::new();
+        for (module, address) in self.engine.values.places(resource) {
+            let (Ok(told) | Err(told)) = self.settle_in(&module, &address, config);
+            diags.extend(told);
+        }
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    /// Makes up a resource's value from its instances; those that did not change keep their planned value, and their
+    /// conditions are checked now that all is known.
+    fn settle_in(
+        &self,
+        module: &ModuleValues<'_>,
+        resource: &AbsResource,
+        config: &ResourceConfig,
+    ) -> Result<Diags, Diags> {
         let mut diags = Diags::new();
         let mut values = lock(&self.instances).remove(resource).unwrap_or_default();
         if self.plan.options.mode == Mode::Destroy {
@@ -32,13 +47,13 @@ impl Run<'_> {
                 self.engine.schemas,
                 self.engine.mode,
                 &self.plan.prior_state,
-                &resource.resource,
+                resource,
                 config,
             )?;
-            self.engine.values.set_resource(&resource.resource, value);
+            module.set_resource(&resource.resource, value);
             return Ok(diags);
         }
-        let expansion = self.expansion(resource, config)?;
+        let expansion = self.expansion(resource, module, config)?;
         for at in self.changes.get(resource).into_iter().flatten() {
             let Some(change) = self.plan.changes.get(*at) else {
                 continue;
@@ -56,9 +71,7 @@ impl Run<'_> {
         if diags.has_errors() {
             return Err(diags);
         }
-        self.engine
-            .values
-            .set_resource(&resource.resource, combine(&expansion, values));
+        module.set_resource(&resource.resource, combine(&expansion, values));
         Ok(diags)
     }
 
@@ -83,11 +96,10 @@ impl Run<'_> {
     /// Adds what the state holds of a resource and is not there yet.
     fn add_stored(
         &self,
-        resource: &ConfigResource,
+        resource: &AbsResource,
         values: &mut BTreeMap<InstanceKey, Value>,
     ) -> Result<(), Diags> {
-        let address = resource.resource.within(ashlar_addr::ModuleInstance::root());
-        let Some(stored) = self.plan.prior_state.resources.get(&address) else {
+        let Some(stored) = self.plan.prior_state.resources.get(resource) else {
             return Ok(());
         };
         let schema = self

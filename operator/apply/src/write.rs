@@ -73,7 +73,7 @@ impl Run<'_> {
 
     async fn write_planned(
         &self,
-        instance: &Instance<'_>,
+        instance: &Instance<'_, '_>,
         provider: &dyn Provider,
         change: &Change,
     ) -> Result<Diags, Diags> {
@@ -190,7 +190,7 @@ impl Run<'_> {
     /// Is what the provider plans now what was approved?
     fn compare(
         &self,
-        instance: &Instance<'_>,
+        instance: &Instance<'_, '_>,
         approved: &Change,
         actual: &PlannedInstance,
     ) -> Result<(), Diags> {
@@ -262,7 +262,7 @@ impl Run<'_> {
     #[expect(clippy::too_many_arguments, reason = "all of it belongs to one judgement")]
     async fn keep(
         &self,
-        instance: &Instance<'_>,
+        instance: &Instance<'_, '_>,
         provider: &dyn Provider,
         change: &Change,
         prior: Option<&Live>,
@@ -340,7 +340,7 @@ impl Run<'_> {
 
     fn live(
         &self,
-        instance: &Instance<'_>,
+        instance: &Instance<'_, '_>,
         value: Value,
         private: Arc<[u8]>,
         status: Status,

@@ -112,7 +112,8 @@ pub fn parse_values_file(
 }
 
 /// The value of every variable, as references see it: converted, defaults filled in, marked. Validations that look only
-/// at variables, and call no provider, are run; [`later_validations`] tells the others. With errors the values are not fit to be used.
+/// at variables, and call no provider, are run; others are for a plan (see [`looks_at_variables_only`]). With errors the values
+/// are not fit to be used.
 pub fn resolve_variables(
     module: &Module,
     inputs: &BTreeMap<Arc<str>, Input>,
@@ -174,18 +175,8 @@ pub fn resolve_variables(
     (values, diags)
 }
 
-/// Validations that look at more than variables, or call providers: to be run once what they refer to is evaluated.
-pub fn later_validations(module: &Module) -> impl Iterator<Item = (&Variable, &CheckRule)> {
-    module.variables.values().flat_map(|variable| {
-        let later = variable
-            .validations
-            .iter()
-            .filter(|rule| !looks_at_variables_only(rule));
-        later.map(move |rule| (variable, rule))
-    })
-}
-
-fn looks_at_variables_only(rule: &CheckRule) -> bool {
+/// Is a validation decided by the values of variables alone, without a provider?
+pub fn looks_at_variables_only(rule: &CheckRule) -> bool {
     [&rule.condition, &rule.error_message].into_iter().all(|expr| {
         let (found, faults) = references(expr);
         faults.is_empty()

@@ -33,7 +33,7 @@ mod tree;
 
 pub use check::{About, Ask, Question, ask_nobody, check_schemas};
 pub use inputs::{
-    Absent, Input, InputValue, Origin, later_validations, parse_values_file, resolve_variables,
+    Absent, Input, InputValue, Origin, looks_at_variables_only, parse_values_file, resolve_variables,
 };
 pub use limits::limits;
 pub use load::{Files, is_config};

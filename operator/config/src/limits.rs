@@ -3,13 +3,35 @@
 use ashlar_addr::Mode;
 use ashlar_diag::{Diag, Diags, Span};
 
-use crate::Tree;
+use crate::{Module, Tree};
 
 /// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
-    let module = tree.root();
     let mut found: Vec<(&str, Span)> = Vec::new();
-    found.extend(module.calls.values().map(|call| ("module blocks", call.header)));
+    for member in tree.members.values() {
+        found.extend(in_module(&member.module));
+    }
+    found.sort_by_key(|(_, span)| *span);
+    found.dedup();
+    let mut diags: Diags = found
+        .into_iter()
+        .map(|(what, span)| not_yet(what, span))
+        .collect();
+    let root = tree.root();
+    for (span, word) in [(root.backend, "backend"), (root.cloud, "cloud")] {
+        if let Some(span) = span {
+            let detail = format!(
+                "Ashlar keeps the state itself and does not look where this {word} block says. Where objects are in a state \
+                 there, bring that state over first (`terraform state pull`), or they are planned anew."
+            );
+            diags.push(Diag::warning(format!("Unused {word} block"), detail).at(span));
+        }
+    }
+    diags
+}
+
+fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
+    let mut found: Vec<(&str, Span)> = Vec::new();
     found.extend(module.checks.values().map(|check| ("check blocks", check.header)));
     found.extend(
         module
@@ -56,21 +78,7 @@ pub fn limits(tree: &Tree) -> Diags {
                 .map(|trigger| ("action_trigger blocks", trigger.header)),
         );
     }
-    found.sort_by_key(|(_, span)| *span);
-    let mut diags: Diags = found
-        .into_iter()
-        .map(|(what, span)| not_yet(what, span))
-        .collect();
-    for (span, word) in [(module.backend, "backend"), (module.cloud, "cloud")] {
-        if let Some(span) = span {
-            let detail = format!(
-                "Ashlar keeps the state itself and does not look where this {word} block says. Where objects are in a state \
-                 there, bring that state over first (`terraform state pull`), or they are planned anew."
-            );
-            diags.push(Diag::warning(format!("Unused {word} block"), detail).at(span));
-        }
-    }
-    diags
+    found
 }
 
 fn not_yet(what: &str, span: Span) -> Diag {

@@ -371,11 +371,6 @@ pub enum IgnoreChanges {
 }
 
 impl Module {
-    /// The block of the root module that configures a provider, if there is one.
-    pub fn provider_block(&self, config: &ProviderConfig) -> Option<&ProviderBlock> {
-        config.module.is_root().then(|| self.own_block(config))?
-    }
-
     /// The block of this module that configures a provider.
     pub(crate) fn own_block(&self, config: &ProviderConfig) -> Option<&ProviderBlock> {
         self.providers.iter().find_map(|(local, block)| {

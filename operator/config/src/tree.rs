@@ -5,16 +5,17 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{Constraints, Module as ModuleAddr, Provider};
+use ashlar_addr::{ConfigResource, Constraints, Module as ModuleAddr, Provider, ProviderConfig};
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::arguments_of_call;
+use ashlar_syntax::Expr;
 use ashlar_value::{Dialect, Value};
 
 use crate::{
     Module,
     early::{Constants, Early},
     load::{Files, read_module},
-    model::ModuleCall,
+    model::{ModuleCall, ProviderBlock, ResourceConfig},
     passing,
     source::ModuleSource,
     terraform_block::core_version_faults,
@@ -83,10 +84,32 @@ pub struct Tree {
 impl Tree {
     /// The root module.
     pub fn root(&self) -> &Module {
-        static NONE: std::sync::LazyLock<Module> = std::sync::LazyLock::new(Module::default);
-        self.members
-            .get(&ModuleAddr::root())
-            .map_or(&NONE, |member| &member.module)
+        &self.root_member().module
+    }
+
+    /// The root module and where it stands.
+    pub fn root_member(&self) -> &Member {
+        static NONE: std::sync::LazyLock<Member> = std::sync::LazyLock::new(Member::default);
+        self.members.get(&ModuleAddr::root()).unwrap_or(&NONE)
+    }
+
+    /// What declares a resource.
+    pub fn resource(&self, resource: &ConfigResource) -> Option<&ResourceConfig> {
+        let member = self.members.get(&resource.module)?;
+        member.module.resources.get(&resource.resource)
+    }
+
+    /// The block that makes a provider configuration, if there is one.
+    pub fn provider_block(&self, config: &ProviderConfig) -> Option<&ProviderBlock> {
+        self.members.get(&config.module)?.module.own_block(config)
+    }
+
+    /// What the call of a module gives to its variables, by their names.
+    pub fn arguments(&self, path: &ModuleAddr) -> BTreeMap<Arc<str>, &Expr> {
+        let (Some((_, call)), Some(member)) = (self.call(path), self.members.get(path)) else {
+            return BTreeMap::new();
+        };
+        arguments_of_call(&call.body, call.open, member.module.variables.values()).0
     }
 
     /// Every provider that some module needs, with all that is asked of its version.

@@ -38,7 +38,17 @@ pub(crate) struct Inputs {
 impl Inputs {
     /// The files of the root module.
     pub(crate) fn module_files(&self, dialect: Dialect) -> Vec<(Arc<str>, Arc<str>)> {
-        let files = self.bundle.iter().filter(|(name, _)| is_root_file(name, dialect));
+        let files = self.config_files(dialect).into_iter();
+        files.filter(|(name, _)| is_root_file(name, dialect)).collect()
+    }
+
+    /// The files of all modules.
+    pub(crate) fn config_files(&self, dialect: Dialect) -> Vec<(Arc<str>, Arc<str>)> {
+        let is_config = |name: &str| {
+            let file = name.rsplit_once('/').map_or(name, |(_, file)| file);
+            ashlar_config::is_config(file, dialect)
+        };
+        let files = self.bundle.iter().filter(|(name, _)| is_config(name));
         files
             .map(|(name, text)| (name.as_str().into(), text.as_str().into()))
             .collect()

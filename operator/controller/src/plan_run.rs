@@ -8,7 +8,7 @@ use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Action, Mode, Options, Plan, Schemas, show::redacted_changes, wire};
 use ashlar_port::{Outcome as Settlement, Record, RunStore};
-use ashlar_runner::{PlanOutcome, PlanRequest, bounded, load_module};
+use ashlar_runner::{Given, Modules, PlanOutcome, PlanRequest, bounded, load_module};
 use ashlar_state::outcome_object;
 use ashlar_store::{Recovered, kube::PlanStore};
 use ashlar_value::Dialect;
@@ -40,6 +40,7 @@ pub(crate) enum Material {
 
 /// Module and values as the runner takes them.
 struct Ready {
+    modules: Modules,
     bundle: BTreeMap<String, String>,
     files: Vec<(Arc<str>, Arc<str>)>,
     inputs: BTreeMap<Arc<str>, Input>,
@@ -191,6 +192,7 @@ async fn attempt(
     };
     let request = PlanRequest {
         files: ready.files,
+        modules: ready.modules,
         inputs: ready.inputs,
         // Values come from objects of the cluster, so none has a place in a text.
         sources: Sources::new(),
@@ -316,13 +318,20 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             let dialect = dialect(job.spec.dialect);
             let files = inputs.module_files(dialect);
             let mut sources = Sources::new();
-            let (tree, diags) = load_module(&files, dialect, &mut sources);
+            let bundle = inputs.config_files(dialect);
+            let mut library = Given {
+                files: &bundle,
+                folders: None,
+                dialect,
+            };
+            let (tree, _, diags) = load_module(&files, dialect, &mut library, &mut sources);
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
             }
             match bounded(|| values::resolve(&inputs.values, tree.root())) {
                 Ok(given) => Ok(Ready {
                     files,
+                    modules: Modules::Beside,
                     inputs: given,
                     dialect,
                     env: os(inputs.env),
@@ -354,6 +363,7 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             Ok(Ready {
                 bundle: kept.files,
                 files: plan.config,
+                modules: Modules::Kept(plan.modules),
                 inputs,
                 dialect: plan.options.dialect,
                 env: os(env),

@@ -54,6 +54,9 @@ impl CheckRule {
         diags
     }
 
+    /// The summary of what is told of a value that a validation forbids.
+    pub const INVALID_VALUE: &str = "Invalid value for variable";
+
     /// Checks a variable's value: what comes is an error for each fault, or for the value itself at `place`.
     pub fn validate_variable(&self, scope: &dyn Scope, place: Span) -> Diags {
         self.validate(scope, place, true)
@@ -102,7 +105,7 @@ impl CheckRule {
         };
         let text = text
             .unwrap_or_else(|| "The condition does not hold, and its message cannot be shown.".to_owned());
-        diags.push(Diag::error("Invalid value for variable", text).at(place));
+        diags.push(Diag::error(Self::INVALID_VALUE, text).at(place));
         diags
     }
 

@@ -94,6 +94,11 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .iter()
         .map(|(name, value)| json!([&**name, hash(value)]))
         .collect();
+    let modules: Vec<Json> = plan
+        .modules
+        .iter()
+        .map(|(path, folder)| json!([path.to_string(), &**folder]))
+        .collect();
     let providers: Vec<Json> = plan
         .providers
         .iter()
@@ -124,6 +129,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         "workspace": seed.workspace_uid,
         "lastBegun": seed.last_begun,
         "config": config_digest(plan.config.iter().map(|(name, text)| (&**name, &**text))),
+        "modules": modules,
         "variables": variables,
         "providers": providers,
         "options": {

@@ -8,7 +8,7 @@ use std::{
 };
 
 use ashlar_addr::{Provider as ProviderAddr, ProviderConfig};
-use ashlar_config::{Module, ProviderBlock};
+use ashlar_config::{ProviderBlock, Tree};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::decode_block;
 use ashlar_port::{Activity, Event, Outside, Progress, Provider, Providers};
@@ -31,7 +31,7 @@ pub type Schemas = BTreeMap<ProviderAddr, Arc<ProviderSchema>>;
 /// Shared by all nodes of one walk.
 pub struct Engine<'a> {
     /// The configuration.
-    pub module: &'a Module,
+    pub tree: &'a Tree,
     /// What expressions refer to.
     pub values: Values<'a>,
     /// All schemas needed.
@@ -58,7 +58,7 @@ pub fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl<'a> Engine<'a> {
     /// With no provider configured yet.
     pub fn new(
-        module: &'a Module,
+        tree: &'a Tree,
         values: Values<'a>,
         schemas: &'a Schemas,
         providers: &'a dyn Providers,
@@ -67,7 +67,7 @@ impl<'a> Engine<'a> {
         options: &Options,
     ) -> Self {
         Self {
-            module,
+            tree,
             values,
             schemas,
             outside,
@@ -117,7 +117,7 @@ impl<'a> Engine<'a> {
         let provider = self.providers.start(&config.provider).await?;
         lock(&self.started).push(provider.clone());
         let schema = provider.schema().await?;
-        let block = self.module.provider_block(config);
+        let block = self.tree.provider_block(config);
         let told = self
             .hand_over(&*provider, &schema, config, block, unknown_allowed)
             .await;
@@ -151,8 +151,13 @@ impl<'a> Engine<'a> {
     ) -> Result<Diags, Diags> {
         let empty = Body::default();
         let body = block.map_or(&empty, |block| &block.body);
-        let scope = self.values.scope();
-        let (value, mut diags) = decode_block(body, &schema.provider.block, &scope);
+        let modules = self.values.instances(&config.module);
+        // A module with provider blocks of its own is called once and without conditions; that was checked.
+        let Some(module) = modules.first() else {
+            let detail = format!("The module that holds the provider configuration {config} has no instance.");
+            return Err(Diag::error("Provider configuration not present", detail).into());
+        };
+        let (value, mut diags) = decode_block(body, &schema.provider.block, &module.scope());
         if diags.has_errors() {
             return Err(diags);
         }

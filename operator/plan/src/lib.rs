@@ -13,10 +13,12 @@ mod look;
 mod make;
 mod model;
 mod moves;
+mod needs;
 pub mod node;
 pub mod objchange;
 mod order;
 pub mod outputs;
+pub mod parts;
 mod pending;
 pub mod provider_diags;
 mod removal_run;
@@ -40,4 +42,4 @@ pub use model::{
 pub use order::Order;
 pub use steps::{Line, Op, Step, StepId};
 pub use stored_value::stored_value;
-pub use values::{Expansion, InstanceScope, Repetition, Values, combine};
+pub use values::{Expansion, InstanceScope, Instances, ModuleValues, Repetition, Values, combine};

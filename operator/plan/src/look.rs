@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_config::Module;
+use ashlar_config::Tree;
 use ashlar_diag::Diags;
 use ashlar_funcs::Caps;
 use ashlar_graph::Turn;
@@ -15,22 +15,24 @@ use crate::{
     engine::Schemas,
     model::Mode,
     node::{Node, Sight, build, cycle_faults},
+    parts::{self, in_each, seen_outside},
     stored_value::stored_value,
     values::Values,
 };
 
-/// Fills in all locals and resources; what has a fault has a value of which nothing is known, and is told.
+/// Fills in all locals, resources and what called modules put out; what has a fault has a value of which nothing is known,
+/// and is told.
 pub fn look<'a>(
-    module: &'a Module,
-    variables: &'a BTreeMap<Arc<str>, Value>,
+    tree: &'a Tree,
+    variables: &BTreeMap<Arc<str>, Value>,
     state: &State,
     schemas: &'a Schemas,
     workspace: &'a str,
     caps: &'a dyn Caps,
 ) -> (Values<'a>, Diags) {
-    let values = Values::new(module, variables, schemas, workspace, false, caps).for_console();
+    let values = Values::for_console(tree, variables, schemas, workspace, caps);
     let sight = Sight {
-        module,
+        tree,
         state,
         schemas,
     };
@@ -42,29 +44,55 @@ pub fn look<'a>(
     let mut walk = graph.walk();
     while let Some(turn) = walk.turn() {
         let (Turn::Run(node) | Turn::Skip(node)) = turn;
-        match &node {
-            Node::Local(name) => {
-                if let Some(local) = module.locals.get(name) {
-                    let (value, faults) = ashlar_eval::evaluate(&local.expr, &values.scope());
-                    let value = if faults.has_errors() {
-                        Value::dynamic()
-                    } else {
-                        value
-                    };
-                    values.set_local(name, value);
-                    diags.extend(faults);
-                }
-            }
-            Node::Resource(resource) => {
-                if let Some(config) = module.resources.get(&resource.resource) {
-                    let stored = stored_value(schemas, Mode::Normal, state, &resource.resource, config);
-                    let value = diags.take(stored).unwrap_or_else(Value::dynamic);
-                    values.set_resource(&resource.resource, value);
-                }
-            }
-            Node::Provider(_) | Node::Orphan(_) | Node::Output(_) => {}
-        }
+        let (Ok(told) | Err(told)) = visit(tree, &values, state, schemas, &node);
+        diags.extend(told);
         walk.done(&node, true);
     }
     (values, diags)
+}
+
+fn visit(
+    tree: &Tree,
+    values: &Values<'_>,
+    state: &State,
+    schemas: &Schemas,
+    node: &Node,
+) -> Result<Diags, Diags> {
+    match node {
+        Node::Call(module) => parts::call(tree, values, module),
+        Node::Variable(module, name) => parts::variable(tree, values, module, name).inspect_err(|_| {
+            for instance in &*values.instances(module) {
+                instance.set_variable(name, Value::dynamic());
+            }
+        }),
+        Node::Local(module, name) => parts::local(values, module, name).inspect_err(|_| {
+            for instance in &*values.instances(module) {
+                instance.set_local(name, Value::dynamic());
+            }
+        }),
+        Node::Output(module, name) if !module.is_root() => in_each(&*values.instances(module), |instance| {
+            let Some(output) = instance.module().outputs.get(name) else {
+                return Diags::new();
+            };
+            let (value, told) = ashlar_eval::evaluate_as(&output.value, &output.ty, &instance.scope());
+            let value = if told.has_errors() { Value::dynamic() } else { value };
+            instance.set_output(name, seen_outside(output, value));
+            told
+        }),
+        Node::Resource(resource) => {
+            let Some(config) = tree.resource(resource) else {
+                return Ok(Diags::new());
+            };
+            let mut diags = Diags::new();
+            for (module, address) in values.places(resource) {
+                let stored = stored_value(schemas, Mode::Normal, state, &address, config);
+                let value = diags.take(stored).unwrap_or_else(Value::dynamic);
+                module.set_resource(&resource.resource, value);
+            }
+            Ok(diags)
+        }
+        Node::Provider(_) | Node::Validation(..) | Node::Orphan(_) | Node::Output(..) | Node::Close(_) => {
+            Ok(Diags::new())
+        }
+    }
 }

@@ -18,13 +18,15 @@ use futures::future::join_all;
 use crate::{
     engine::{Engine, Schemas, lock},
     function_results::FunctionResults,
-    model::{Action, Change, Mode, Options, Plan, ProviderPin},
+    model::{Action, Change, CheckStatus, Mode, Options, Plan, ProviderPin},
     moves,
     node::{Node, Sight, build, cycle_faults, provider_faults},
     order::Order,
-    outputs, removal_run, steps,
+    outputs,
+    parts::add_vacant,
+    removal_run, steps,
     values::Values,
-    walk::{Found, PlanWalk},
+    walk::{Found, PlanWalk, in_state},
 };
 
 /// All that a plan is made from.
@@ -100,7 +102,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let schemas = inputs.schemas;
     let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
     let mut checked = ashlar_config::check_schemas(inputs.tree, &of, inputs.caps, &ashlar_config::ask_nobody);
-    checked.extend(ashlar_config::self_references(inputs.tree.root(), &of));
+    for member in inputs.tree.members.values() {
+        checked.extend(ashlar_config::self_references(&member.module, &of));
+    }
     if checked.has_errors() {
         return Planned {
             plan: None,
@@ -112,9 +116,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         // A first plan begins the history that its apply will write.
         state.lineage = inputs.outside.uuid();
     }
-    let moved = moves::apply_implied(inputs.tree.root(), &mut state);
+    let moved = moves::apply_implied(inputs.tree, &mut state);
     let sight = Sight {
-        module: inputs.tree.root(),
+        tree: inputs.tree,
         state: &state,
         schemas,
     };
@@ -127,9 +131,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
             diags: faults,
         };
     }
-    let order = Order::of(&graph, inputs.tree.root());
+    let order = Order::of(&graph, inputs.tree);
     let values = Values::new(
-        inputs.tree.root(),
+        inputs.tree,
         &inputs.variables,
         schemas,
         &inputs.options.workspace,
@@ -137,7 +141,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         inputs.caps,
     );
     let engine = Engine::new(
-        inputs.tree.root(),
+        inputs.tree,
         values,
         schemas,
         inputs.providers,
@@ -147,7 +151,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     );
     // A destroy run removes what state holds; beyond the refresh only what providers need of the configuration matters.
     let destroys = inputs.options.mode == Mode::Destroy;
-    let needed = destroys.then(|| removal_run::needs_of_providers(&graph, inputs.tree.root(), &state));
+    let needed = destroys.then(|| removal_run::needs_of_providers(&graph, inputs.tree, &state));
     let needed = needed.as_ref().unwrap_or(&graph);
     let state_alone = destroys && (!inputs.options.refresh || state.is_empty());
     let walk = PlanWalk {
@@ -157,6 +161,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         order: &order,
         options: &inputs.options,
         state: &state,
+        in_state: in_state(&state),
         moved: &moved,
         found: std::sync::Mutex::new(Found {
             refreshed: state.clone(),
@@ -165,7 +170,6 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         }),
     };
     walk.run().await;
-    check_late_validations(&engine, &walk, inputs.options.mode);
     let mut found = std::mem::take(&mut *lock(&walk.found));
     if destroys && found.diags.has_errors() {
         // What was planned on the way to a refreshed state is not what was asked for.
@@ -192,43 +196,22 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     finish(inputs, found, needed, &order)
 }
 
-/// Validations of variables that look at resources or locals: decided once those are planned. One that stays unknown would
-/// have to hold back, at apply, all that uses the variable; that is refused, never passed over.
-fn check_late_validations(engine: &Engine<'_>, walk: &PlanWalk<'_>, mode: Mode) {
-    let mut found = lock(&walk.found);
-    if mode == Mode::Destroy || found.diags.has_errors() {
-        return;
-    }
-    let scope = engine.values.scope();
-    for (variable, rule) in ashlar_config::later_validations(engine.module) {
-        let (condition, faults) = ashlar_eval::evaluate(&rule.condition, &scope);
-        if condition.is_known() || faults.has_errors() {
-            found
-                .diags
-                .extend(rule.validate_variable(&scope, variable.declared));
-            continue;
-        }
-        let detail = format!(
-            "Whether the value of variable {:?} is valid depends on what is known only after apply, and Ashlar does not \
-             hold back a part of an apply for that yet. Make the condition depend on known values, or use a precondition.",
-            &*variable.name
-        );
-        found
-            .diags
-            .push(Diag::error("Not supported yet", detail).at(rule.condition.span));
-    }
-}
-
 fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) -> Planned {
     let Found {
         refreshed,
         mut changes,
         mut drift,
         outputs,
-        checks,
+        mut checks,
         mut diags,
         ..
     } = found;
+    let status = if diags.has_errors() {
+        CheckStatus::Unknown
+    } else {
+        CheckStatus::Pass
+    };
+    add_vacant(inputs.tree, status, &mut checks);
     changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
     // Where changes are planned, a move is told among them.
     drift.retain(|change| change.action != Action::NoOp || inputs.options.mode == Mode::RefreshOnly);
@@ -248,6 +231,13 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
     let plan = Plan {
         options: inputs.options,
         config: inputs.files,
+        modules: inputs
+            .tree
+            .members
+            .iter()
+            .filter(|(path, _)| !path.is_root())
+            .map(|(path, member)| (path.clone(), member.folder.clone()))
+            .collect(),
         variables: inputs.variables,
         previous_state: inputs.state,
         prior_state: refreshed,

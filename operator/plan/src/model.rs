@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{ConfigResource, DeposedKey, Provider, ProviderConfig, ResourceInstance};
+use ashlar_addr::{ConfigResource, DeposedKey, Module, Provider, ProviderConfig, ResourceInstance};
 use ashlar_state::State;
 use ashlar_value::{Dialect, Path, Value};
 
@@ -111,6 +111,8 @@ pub enum Reason {
     DeleteBecauseCountIndex,
     /// The key is no longer in for_each.
     DeleteBecauseEachKey,
+    /// Its module has no such instance any more.
+    DeleteBecauseNoModule,
     /// The configuration is not known before apply.
     ReadBecauseConfigUnknown,
     /// Something it depends on changes.
@@ -129,6 +131,7 @@ impl Reason {
             Reason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
             Reason::DeleteBecauseCountIndex => "delete_because_count_index",
             Reason::DeleteBecauseEachKey => "delete_because_each_key",
+            Reason::DeleteBecauseNoModule => "delete_because_no_module",
             Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
             Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",
         }
@@ -232,12 +235,12 @@ pub struct Check {
 }
 
 impl Check {
-    /// The result of something that no condition has been evaluated for.
-    pub fn unknown(vacant: bool) -> Self {
+    /// A result of an object, without problems.
+    pub fn of(status: CheckStatus) -> Self {
         Self {
-            status: CheckStatus::Unknown,
+            status,
             problems: Vec::new(),
-            vacant,
+            vacant: false,
         }
     }
 }
@@ -258,8 +261,10 @@ pub struct ProviderPin {
 pub struct Plan {
     /// The person's choices.
     pub options: Options,
-    /// The configuration's files: name and text.
+    /// The configuration's files: name and text. Those of called modules have their module's folder in front.
     pub config: Vec<(Arc<str>, Arc<str>)>,
+    /// The folder of each called module.
+    pub modules: BTreeMap<Module, Arc<str>>,
     /// The input variables, typed and marked.
     pub variables: BTreeMap<Arc<str>, Value>,
     /// The state as read from storage.

@@ -6,20 +6,17 @@
 use std::collections::BTreeMap;
 
 use ashlar_addr::{InstanceKey, ResourceInstance};
-use ashlar_config::Module;
+use ashlar_config::Tree;
 use ashlar_state::State;
 
 /// Moves objects in the state; gives for each new address the one it had before.
 pub(crate) fn apply_implied(
-    module: &Module,
+    tree: &Tree,
     state: &mut State,
 ) -> BTreeMap<ResourceInstance, ResourceInstance> {
     let mut moved = BTreeMap::new();
     for (address, resource) in &mut state.resources {
-        if !address.module.is_root() {
-            continue;
-        }
-        let Some(config) = module.resources.get(&address.resource) else {
+        let Some(config) = tree.resource(&address.config()) else {
             continue;
         };
         let (from, to) = if config.count.is_some() {

@@ -1,43 +1,76 @@
 //! Nodes of the plan's graph, and the passes that build it.
 //!
-//! Nodes are data; what happens at each is decided in `walk`. The passes are plain functions in one visible list.
+//! Nodes are data; what happens at each is decided in `walk`. The passes are plain functions in one visible list. A node
+//! stands for something of the configuration in all instances of its module: which those are is known only during the walk.
+//! Source: Terraform `graph_builder_plan.go`, `transform_module_expansion.go`, `transform_reference.go`.
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
 use ashlar_addr::{AbsResource, ConfigResource, Mode, Module as ModuleAddr, ProviderConfig};
-use ashlar_config::Module;
+use ashlar_config::{Member, Tree};
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Reference, Subject};
 use ashlar_graph::Graph;
 use ashlar_state::State;
-use ashlar_value::schema::Block;
 
-use crate::engine::Schemas;
+use crate::{
+    engine::Schemas,
+    needs::{Needs, needs},
+};
 
 /// One thing of the configuration or state that planning visits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Node {
     /// A provider configuration.
     Provider(ProviderConfig),
+    /// A called module: which instances it has. All that is in it comes after.
+    Call(ModuleAddr),
+    /// A variable of a called module.
+    Variable(ModuleAddr, Arc<str>),
+    /// Validations of a variable's value. What uses the variable comes after.
+    Validation(ModuleAddr, Arc<str>),
     /// A local value.
-    Local(Arc<str>),
+    Local(ModuleAddr, Arc<str>),
     /// A resource or data source in the configuration, with all its instances.
     Resource(ConfigResource),
     /// A resource that only state knows, by its full address: the configuration may hold one of the same type and name in
     /// another module.
     Orphan(AbsResource),
-    /// A root output.
-    Output(Arc<str>),
+    /// An output.
+    Output(ModuleAddr, Arc<str>),
+    /// A called module whose every part has been visited.
+    Close(ModuleAddr),
+}
+
+impl Node {
+    /// The module that it belongs to. What an orphan's module is does not matter.
+    pub fn module(&self) -> Option<&ModuleAddr> {
+        match self {
+            Node::Call(module)
+            | Node::Variable(module, _)
+            | Node::Validation(module, _)
+            | Node::Local(module, _)
+            | Node::Output(module, _)
+            | Node::Close(module) => Some(module),
+            Node::Resource(resource) => Some(&resource.module),
+            Node::Provider(provider) => Some(&provider.module),
+            Node::Orphan(_) => None,
+        }
+    }
 }
 
 impl fmt::Display for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let dot = |module: &ModuleAddr| if module.is_root() { "" } else { "." };
         match self {
             Node::Provider(provider) => write!(f, "{provider}"),
-            Node::Local(name) => write!(f, "local.{name}"),
+            Node::Call(module) => write!(f, "{module} (expand)"),
+            Node::Variable(module, name) => write!(f, "{module}{}var.{name}", dot(module)),
+            Node::Validation(module, name) => write!(f, "{module}{}var.{name} (validation)", dot(module)),
+            Node::Local(module, name) => write!(f, "{module}{}local.{name}", dot(module)),
             Node::Resource(resource) => write!(f, "{resource}"),
             Node::Orphan(resource) => write!(f, "{resource} (only in state)"),
-            Node::Output(name) => write!(f, "output.{name}"),
+            Node::Output(module, name) => write!(f, "{module}{}output.{name}", dot(module)),
+            Node::Close(module) => write!(f, "{module} (close)"),
         }
     }
 }
@@ -45,7 +78,7 @@ impl fmt::Display for Node {
 /// What the passes look at.
 pub struct Sight<'a> {
     /// The configuration.
-    pub module: &'a Module,
+    pub tree: &'a Tree,
     /// The prior state.
     pub state: &'a State,
     /// Schemas: they tell which part of a block is an argument and which an iterator's name.
@@ -57,11 +90,13 @@ pub type Pass = fn(&mut Graph<Node>, &Sight<'_>);
 
 /// The passes in their order, by name.
 pub const PASSES: &[(&str, Pass)] = &[
+    ("variables", add_variables),
     ("locals", add_locals),
     ("resources", add_resources),
     ("orphans", add_orphans),
     ("outputs", add_outputs),
     ("providers", link_providers),
+    ("modules", link_modules),
     ("references", link_references),
 ];
 
@@ -96,7 +131,7 @@ pub fn provider_faults(graph: &Graph<Node>, sight: &Sight<'_>) -> Diags {
         let Some(state) = sight.state.resources.get(resource) else {
             continue;
         };
-        if resource.resource.mode == Mode::Data || is_present(sight.module, &state.provider) {
+        if resource.resource.mode == Mode::Data || is_present(sight.tree, &state.provider) {
             continue;
         }
         for (key, instance) in &state.instances {
@@ -122,19 +157,52 @@ pub fn provider_faults(graph: &Graph<Node>, sight: &Sight<'_>) -> Diags {
 
 /// Does the configuration hold this provider configuration? The default one of each provider is always there, empty if it has
 /// no block.
-fn is_present(module: &Module, provider: &ProviderConfig) -> bool {
-    provider.module.is_root() && (provider.alias.is_none() || module.provider_block(provider).is_some())
+fn is_present(tree: &Tree, provider: &ProviderConfig) -> bool {
+    provider.module.is_root() && provider.alias.is_none() || tree.provider_block(provider).is_some()
 }
 
-fn add_locals(graph: &mut Graph<Node>, sight: &Sight<'_>) {
-    for name in sight.module.locals.keys() {
-        graph.add(Node::Local(name.clone()));
+/// Adds what each module declares, as `names` tells, in the order of modules.
+fn add<'a, N: 'a>(
+    graph: &mut Graph<Node>,
+    sight: &Sight<'a>,
+    names: impl Fn(&'a Member) -> N,
+    node: fn(ModuleAddr, Arc<str>) -> Node,
+) where
+    N: Iterator<Item = &'a Arc<str>>,
+{
+    for (path, member) in &sight.tree.members {
+        for name in names(member) {
+            graph.add(node(path.clone(), name.clone()));
+        }
     }
 }
 
+/// The root module's variables have values already.
+fn add_variables(graph: &mut Graph<Node>, sight: &Sight<'_>) {
+    for (path, member) in &sight.tree.members {
+        let variables = &member.module.variables;
+        for (name, variable) in variables {
+            let node = Node::Variable(path.clone(), name.clone());
+            let validation = Node::Validation(path.clone(), name.clone());
+            if !path.is_root() {
+                graph.add(node.clone());
+            }
+            if !variable.validations.is_empty() {
+                graph.add(validation.clone());
+            }
+        }
+    }
+}
+
+fn add_locals(graph: &mut Graph<Node>, sight: &Sight<'_>) {
+    add(graph, sight, |member| member.module.locals.keys(), Node::Local);
+}
+
 fn add_resources(graph: &mut Graph<Node>, sight: &Sight<'_>) {
-    for resource in sight.module.resources.keys() {
-        graph.add(Node::Resource(resource.within_config(ModuleAddr::root())));
+    for (path, member) in &sight.tree.members {
+        for resource in member.module.resources.keys() {
+            graph.add(Node::Resource(resource.within_config(path.clone())));
+        }
     }
 }
 
@@ -147,15 +215,15 @@ fn add_orphans(graph: &mut Graph<Node>, sight: &Sight<'_>) {
 }
 
 fn add_outputs(graph: &mut Graph<Node>, sight: &Sight<'_>) {
-    for name in sight.module.outputs.keys() {
-        graph.add(Node::Output(name.clone()));
-    }
+    add(graph, sight, |member| member.module.outputs.keys(), Node::Output);
 }
 
 fn link_providers(graph: &mut Graph<Node>, sight: &Sight<'_>) {
-    for (resource, config) in &sight.module.resources {
-        let node = Node::Resource(resource.within_config(ModuleAddr::root()));
-        graph.depend(node, Node::Provider(config.provider_config.clone()));
+    for (path, member) in &sight.tree.members {
+        for (resource, config) in &member.module.resources {
+            let node = Node::Resource(resource.within_config(path.clone()));
+            graph.depend(node, Node::Provider(config.provider_config.clone()));
+        }
     }
     for (resource, state) in &sight.state.resources {
         let orphan = Node::Orphan(resource.clone());
@@ -166,100 +234,36 @@ fn link_providers(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     }
 }
 
+/// All that is in a called module comes after its expansion and before its end, the modules it calls included.
+fn link_modules(graph: &mut Graph<Node>, sight: &Sight<'_>) {
+    let nodes: Vec<Node> = graph.nodes().cloned().collect();
+    for path in sight.tree.members.keys().filter(|path| !path.is_root()) {
+        let (call, close) = (Node::Call(path.clone()), Node::Close(path.clone()));
+        graph.depend(close.clone(), call.clone());
+        if let Some(parent) = path.parent().filter(|parent| !parent.is_root()) {
+            graph.depend(call, Node::Call(parent.clone()));
+            graph.depend(Node::Close(parent), close);
+        }
+    }
+    for node in nodes {
+        let Some(module) = node.module().filter(|module| sight.tree.call(module).is_some()).cloned() else {
+            continue;
+        };
+        graph.depend(node.clone(), Node::Call(module.clone()));
+        graph.depend(Node::Close(module), node);
+    }
+}
+
 fn link_references(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     let nodes: Vec<Node> = graph.nodes().cloned().collect();
-    for node in nodes {
-        for dependency in referred(sight, &node) {
-            if graph.contains(&dependency) {
+    for Needs { node, needed } in needs(sight, &nodes) {
+        for dependency in needed {
+            if graph.contains(&dependency) && dependency != node {
                 graph.depend(node.clone(), dependency);
             }
         }
     }
 }
 
-/// The nodes that a node's configuration refers to.
-fn referred(sight: &Sight<'_>, node: &Node) -> BTreeSet<Node> {
-    let module = sight.module;
-    let mut found = BTreeSet::new();
-    match node {
-        Node::Local(name) => {
-            if let Some(local) = module.locals.get(name) {
-                collect(&mut found, ashlar_eval::references(&local.expr).0);
-            }
-        }
-        Node::Output(name) => {
-            if let Some(output) = module.outputs.get(name) {
-                for expr in output.expressions() {
-                    collect(&mut found, ashlar_eval::references(expr).0);
-                }
-                found.extend(
-                    output
-                        .depends_on
-                        .iter()
-                        .filter_map(|depends| subject_node(&depends.subject)),
-                );
-            }
-        }
-        Node::Resource(resource) => {
-            if let Some(config) = module.resources.get(&resource.resource) {
-                for expr in config.expressions() {
-                    collect(&mut found, ashlar_eval::references(expr).0);
-                }
-                if let Some(schema) = resource_block(sight, config, resource) {
-                    collect(&mut found, ashlar_eval::block_references(&config.body, schema).0);
-                }
-                found.extend(
-                    config
-                        .depends_on
-                        .iter()
-                        .filter_map(|depends| subject_node(&depends.subject)),
-                );
-            }
-        }
-        Node::Provider(provider) => {
-            if let (Some(block), Some(schemas)) = (
-                module.provider_block(provider),
-                sight.schemas.get(&provider.provider),
-            ) {
-                collect(
-                    &mut found,
-                    ashlar_eval::block_references(&block.body, &schemas.provider.block).0,
-                );
-            }
-        }
-        Node::Orphan(_) => {}
-    }
-    found.remove(node);
-    found
-}
-
-/// The references of an expression, faulty ones left out: evaluation reports those.
-fn collect<'a>(found: &mut BTreeSet<Node>, references: impl IntoIterator<Item = Reference<'a>>) {
-    found.extend(
-        references
-            .into_iter()
-            .filter_map(|reference| subject_node(&reference.subject)),
-    );
-}
-
-fn subject_node(subject: &Subject) -> Option<Node> {
-    match subject {
-        Subject::Local(name) => Some(Node::Local(name.clone())),
-        Subject::Resource(resource) => Some(Node::Resource(resource.within_config(ModuleAddr::root()))),
-        _ => None,
-    }
-}
-
-fn resource_block<'a>(
-    sight: &Sight<'a>,
-    config: &ashlar_config::ResourceConfig,
-    resource: &ConfigResource,
-) -> Option<&'a Block> {
-    let schemas = sight.schemas.get(&config.provider_config.provider)?;
-    let of = match resource.resource.mode {
-        ashlar_addr::Mode::Managed => &schemas.resources,
-        ashlar_addr::Mode::Data => &schemas.data_sources,
-        ashlar_addr::Mode::Ephemeral => &schemas.ephemeral_resources,
-    };
-    of.get(&resource.resource.kind).map(|schema| &schema.block)
-}
+/// Nodes without doubles.
+pub(crate) type Nodes = BTreeSet<Node>;

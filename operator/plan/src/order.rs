@@ -6,7 +6,7 @@ use std::{
 };
 
 use ashlar_addr::ConfigResource;
-use ashlar_config::Module;
+use ashlar_config::Tree;
 use ashlar_graph::Graph;
 
 use crate::node::Node;
@@ -19,11 +19,11 @@ pub struct Order {
 
 impl Order {
     /// Reads them off an acyclic graph.
-    pub fn of(graph: &Graph<Node>, module: &Module) -> Self {
+    pub fn of(graph: &Graph<Node>, tree: &Tree) -> Self {
         let order = graph.order().unwrap_or_default();
         Self {
             dependencies: dependencies(graph, &order),
-            created_first: created_first(graph, &order, module),
+            created_first: created_first(graph, &order, tree),
         }
     }
 
@@ -81,14 +81,13 @@ fn dependencies(graph: &Graph<Node>, order: &[Node]) -> HashMap<ConfigResource, 
     found
 }
 
-fn created_first(graph: &Graph<Node>, order: &[Node], module: &Module) -> BTreeSet<ConfigResource> {
+fn created_first(graph: &Graph<Node>, order: &[Node], tree: &Tree) -> BTreeSet<ConfigResource> {
     let mut forced: BTreeSet<&Node> = BTreeSet::new();
     let mut found = BTreeSet::new();
     for node in order.iter().rev() {
         let own = match node {
-            Node::Resource(resource) => module
-                .resources
-                .get(&resource.resource)
+            Node::Resource(resource) => tree
+                .resource(resource)
                 .is_some_and(|config| config.lifecycle.create_before_destroy == Some(true)),
             _ => false,
         };

@@ -1,9 +1,10 @@
-//! Root outputs: evaluated, judged, compared with what state holds.
+//! Outputs: evaluated and judged; those of the root module compared with what state holds.
 //!
 //! Source: Terraform `internal/terraform/node_output.go`.
 
 use std::sync::Arc;
 
+use ashlar_addr::Module as ModuleAddr;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::evaluate;
 use ashlar_state::OutputState;
@@ -13,29 +14,40 @@ use crate::{
     engine::{Engine, lock},
     instance::conditions,
     model::{Action, Check, OutputChange},
+    parts::{checked_address, in_each, seen_outside},
+    values::ModuleValues,
     walk::PlanWalk,
 };
 
-/// Plans one output.
-pub(crate) fn visit(walk: &PlanWalk<'_>, name: &Arc<str>) -> Result<Diags, Diags> {
-    let mut diags = Diags::new();
-    if let Some((check, remarks)) = check_output(walk.engine, name) {
-        lock(&walk.found).checks.insert(format!("output.{name}"), check);
-        diags.extend(remarks);
-        if diags.has_errors() {
-            return Err(diags);
+/// Plans an output of the root module, or evaluates one of a called module for who calls it.
+pub(crate) fn visit(walk: &PlanWalk<'_, '_>, module: &ModuleAddr, name: &Arc<str>) -> Result<Diags, Diags> {
+    in_each(&*walk.engine.values.instances(module), |instance| {
+        let (check, result) = judge(walk.engine, instance, name, None);
+        let mut found = lock(&walk.found);
+        if let Some(check) = check {
+            found.checks.insert(checked_address(&instance.address, "output", name), check);
         }
-    }
-    let evaluated = evaluate_output(walk.engine, name)?;
-    let change = compare(walk.state.outputs.get(name), evaluated.value, evaluated.sensitive);
-    lock(&walk.found).outputs.insert(name.clone(), change);
-    diags.extend(evaluated.diags);
-    Ok(diags)
+        let (value, sensitive, diags) = match result {
+            Ok(Evaluated {
+                value,
+                sensitive,
+                diags,
+            }) => (value, sensitive, diags),
+            Err(diags) => return diags,
+        };
+        if module.is_root() {
+            let change = compare(walk.state.outputs.get(name), value, sensitive);
+            found.outputs.insert(name.clone(), change);
+        } else {
+            instance.set_output(name, value);
+        }
+        diags
+    })
 }
 
-/// An output's value, fit to be kept.
+/// An output's value. That of the root module is fit to be kept; that of another is as its caller sees it.
 pub struct Evaluated {
-    /// Unmarked.
+    /// Unmarked in the root module.
     pub value: Value,
     /// Was it declared sensitive?
     pub sensitive: bool,
@@ -43,27 +55,64 @@ pub struct Evaluated {
     pub diags: Diags,
 }
 
-/// The result of an output's preconditions, if it has any. With errors its value is not looked at.
-pub fn check_output(engine: &Engine<'_>, name: &Arc<str>) -> Option<(Check, Diags)> {
-    let output = engine.module.outputs.get(name)?;
-    let summary = "Module output value precondition failed";
-    let scope = engine.values.scope();
-    let failed = engine.failed_condition();
-    (!output.preconditions.is_empty())
-        .then(|| conditions::check(&output.preconditions, &scope, summary, failed))
+/// Decides an output's preconditions, if it has any, and evaluates it where none of them forbids that. Used while planning
+/// and again while applying, when it may be `known` already.
+pub fn judge(
+    engine: &Engine<'_>,
+    module: &ModuleValues<'_>,
+    name: &Arc<str>,
+    known: Option<&Value>,
+) -> (Option<Check>, Result<Evaluated, Diags>) {
+    let Some(output) = module.module().outputs.get(name) else {
+        let detail = format!("There is no output named {name:?}.");
+        let fault = Diag::error("Reference to undeclared output value", detail);
+        return (None, Err(fault.into()));
+    };
+    let mut check = None;
+    let mut diags = Diags::new();
+    if !output.preconditions.is_empty() {
+        let summary = "Module output value precondition failed";
+        let (found, remarks) = conditions::check(
+            &output.preconditions,
+            &module.scope(),
+            summary,
+            engine.failed_condition(),
+        );
+        check = Some(found);
+        diags.extend(remarks);
+    }
+    if diags.has_errors() {
+        return (check, Err(diags));
+    }
+    let result = match known {
+        Some(value) => Ok(value.clone()),
+        None => evaluate_output(module, output, &mut diags),
+    };
+    let result = match result {
+        Ok(_) if diags.has_errors() => Err(diags),
+        Ok(value) => Ok(Evaluated {
+            value,
+            sensitive: output.sensitive,
+            diags,
+        }),
+        Err(faults) => {
+            diags.extend(faults);
+            Err(diags)
+        }
+    };
+    (check, result)
 }
 
-/// Evaluates an output; used while planning and again while applying.
-pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>) -> Result<Evaluated, Diags> {
-    let Some(output) = engine.module.outputs.get(name) else {
-        let detail = format!("There is no output named {name:?}.");
-        return Err(Diag::error("Reference to undeclared output value", detail).into());
-    };
-    let scope = engine.values.scope();
-    let (value, mut diags) = evaluate(&output.value, &scope);
-    if diags.has_errors() {
-        return Err(diags);
+fn evaluate_output(
+    module: &ModuleValues<'_>,
+    output: &ashlar_config::Output,
+    diags: &mut Diags,
+) -> Result<Value, Diags> {
+    let (value, remarks) = evaluate(&output.value, &module.scope());
+    if remarks.has_errors() {
+        return Err(remarks);
     }
+    diags.extend(remarks);
     let value = output
         .defaults
         .as_ref()
@@ -81,21 +130,25 @@ pub fn evaluate_output(engine: &Engine<'_>, name: &Arc<str>) -> Result<Evaluated
         Diags::from(Diag::error("Invalid output value", detail).at(output.value.span))
     })?;
     let marks = value.marks_deep();
-    if marks.contains(Mark::Sensitive) && !output.sensitive {
+    let is_root = module.address.is_root();
+    if is_root && marks.contains(Mark::Sensitive) && !output.sensitive {
         let detail = "The value of this output holds sensitive values, and outputs are shown. Set sensitive = true in the \
                       output block to confirm that it is meant, or use nonsensitive() on what is not secret.";
-        diags.push(Diag::error("Output refers to sensitive values", detail).at(output.header));
-        return Err(diags);
+        return Err(Diag::error("Output refers to sensitive values", detail)
+            .at(output.header)
+            .into());
     }
-    if marks.contains(Mark::Ephemeral) {
-        let detail = "The value of this output is ephemeral, but outputs of the root module are kept in state. Use a lasting value.";
-        diags.push(Diag::error("Ephemeral value not allowed", detail).at(output.value.span));
-        return Err(diags);
+    if marks.contains(Mark::Ephemeral) && (is_root || !output.ephemeral) {
+        let detail = "The value of this output is ephemeral, and the output is not declared so. Use a lasting value; an \
+                      output of a called module can be declared ephemeral, one of the root module is kept in state.";
+        return Err(Diag::error("Ephemeral value not allowed", detail)
+            .at(output.value.span)
+            .into());
     }
-    Ok(Evaluated {
-        value: without_negative_zero(value.unmark_deep().0),
-        sensitive: output.sensitive,
-        diags,
+    Ok(if is_root {
+        without_negative_zero(value.unmark_deep().0)
+    } else {
+        seen_outside(output, value)
     })
 }
 

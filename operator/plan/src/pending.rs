@@ -8,47 +8,65 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_addr::{ConfigResource, Mode};
-use ashlar_config::ResourceConfig;
-use ashlar_eval::Subject;
+use ashlar_addr::{ConfigResource, Mode, Module as ModuleAddr};
+use ashlar_config::{DependsOn, ResourceConfig};
 use ashlar_graph::Graph;
 
-use crate::{engine::lock, node::Node, order::Order, walk::PlanWalk};
+use crate::{engine::lock, needs::subject_nodes, node::Node, walk::PlanWalk};
 
-impl PlanWalk<'_> {
+impl PlanWalk<'_, '_> {
     /// Will anything change that the data source watches?
     pub(crate) fn has_pending_changes(&self, resource: &ConfigResource, config: &ResourceConfig) -> bool {
-        let watched = watched(self.graph, self.order, resource, config);
+        let watched = watched(self, resource, config);
         let found = lock(&self.found);
-        let mut changes = watched
-            .iter()
-            .filter_map(|watched| found.by_resource.get(watched));
-        changes.any(|changes| changes.is_pending)
+        watched.iter().any(|watched| found.pending.contains(watched))
     }
 }
 
 /// The managed resources that a data source watches.
 fn watched(
-    graph: &Graph<Node>,
-    order: &Order,
+    walk: &PlanWalk<'_, '_>,
     resource: &ConfigResource,
     config: &ResourceConfig,
 ) -> BTreeSet<ConfigResource> {
+    let graph = walk.graph;
     let mut found = BTreeSet::new();
     if config.has_conditions() {
-        found.extend(order.dependencies(resource).iter().cloned());
+        found.extend(walk.order.dependencies(resource).iter().cloned());
     } else {
         // `depends_on` makes an edge too, so what it names stands among these.
         let own = Node::Resource(resource.clone());
         found.extend(graph.dependencies(&own).filter_map(resource_of).cloned());
-        for depends in &config.depends_on {
-            if let Subject::Local(name) = &depends.subject {
-                add_behind(graph, &Node::Local(name.clone()), &mut found);
-            }
+        add_named(graph, &resource.module, &config.depends_on, &mut found);
+    }
+    // What a call waits for, all in the called module waits for.
+    let tree = walk.engine.tree;
+    let mut module = resource.module.clone();
+    while let Some((parent, call)) = tree.call(&module) {
+        let waits = call.depends_on.as_deref().unwrap_or_default();
+        for node in waits.iter().flat_map(|waits| subject_nodes(&parent, &waits.subject)) {
+            found.extend(resource_of(&node).cloned());
+            add_behind(graph, &node, &mut found);
         }
+        module = parent;
     }
     found.retain(|watched| watched.resource.mode == Mode::Managed);
     found
+}
+
+/// Adds the resources behind those entries of `depends_on` that are none themselves.
+fn add_named(
+    graph: &Graph<Node>,
+    module: &ModuleAddr,
+    entries: &[DependsOn],
+    found: &mut BTreeSet<ConfigResource>,
+) {
+    let nodes = entries
+        .iter()
+        .flat_map(|entry| subject_nodes(module, &entry.subject));
+    for node in nodes.filter(|node| resource_of(node).is_none()) {
+        add_behind(graph, &node, found);
+    }
 }
 
 fn resource_of(node: &Node) -> Option<&ConfigResource> {
@@ -61,7 +79,10 @@ fn resource_of(node: &Node) -> Option<&ConfigResource> {
 /// Adds all resources that a node needs, directly or through others.
 fn add_behind(graph: &Graph<Node>, node: &Node, found: &mut BTreeSet<ConfigResource>) {
     let mut seen = BTreeSet::new();
-    let mut open = vec![node];
+    let mut open = Vec::new();
+    if graph.contains(node) {
+        open.push(node);
+    }
     while let Some(node) = open.pop() {
         for dependency in graph.dependencies(node) {
             if seen.insert(dependency) {

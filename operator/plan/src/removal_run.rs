@@ -7,8 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{AbsResource, DeposedKey, Mode as ResourceMode, ProviderConfig, ResourceInstance};
-use ashlar_config::Module;
+use ashlar_addr::{
+    AbsResource, DeposedKey, Mode as ResourceMode, ModuleInstance, ProviderConfig,
+    ResourceInstance,
+};
+use ashlar_config::Tree;
 use ashlar_diag::Diags;
 use ashlar_graph::Graph;
 use ashlar_state::{Object, ResourceState, State};
@@ -18,21 +21,19 @@ use futures::future::join_all;
 use crate::{
     engine::Engine,
     instance::{removal::Removal, stored::read_stored},
-    model::{Action, Change, Check},
+    model::{Action, Change, Check, CheckStatus},
     node::Node,
     outputs,
+    parts::{add_vacant, checked_address},
     walk::{Found, prevented},
 };
 
 /// The providers that objects in state are managed with, and what their configuration needs. What a resource refers to does
 /// not matter: its value is what state holds.
-pub(crate) fn needs_of_providers(graph: &Graph<Node>, module: &Module, state: &State) -> Graph<Node> {
+pub(crate) fn needs_of_providers(graph: &Graph<Node>, tree: &Tree, state: &State) -> Graph<Node> {
     let provider_of = |(resource, stored): (&AbsResource, &ResourceState)| {
-        let config = resource
-            .module
-            .is_root()
-            .then(|| module.resources.get(&resource.resource));
-        let config = config.flatten().map(|config| &config.provider_config);
+        let config = tree.resource(&resource.config());
+        let config = config.map(|config| &config.provider_config);
         Node::Provider(config.unwrap_or(&stored.provider).clone())
     };
     let mut needed = Graph::new();
@@ -58,7 +59,8 @@ pub(crate) fn needs_of_providers(graph: &Graph<Node>, module: &Module, state: &S
 pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
     found.changes.clear();
     found.by_resource.clear();
-    found.checks = unknown_checks(engine.module);
+    found.pending.clear();
+    found.checks = unknown_checks(engine.tree);
     let state = found.refreshed.clone();
     let works = state.objects().filter_map(|(address, deposed, object)| {
         let resource = state.resources.get(&address.resource)?;
@@ -80,20 +82,16 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
         .collect();
 }
 
-/// Conditions are not evaluated, and nothing is counted that they are for.
-fn unknown_checks(module: &Module) -> BTreeMap<String, Check> {
-    let resources = module
-        .resources
-        .iter()
-        .filter(|(_, config)| config.has_conditions());
-    let outputs = module
-        .outputs
-        .iter()
-        .filter(|(_, output)| !output.preconditions.is_empty());
-    resources
-        .map(|(resource, _)| (resource.to_string(), Check::unknown(true)))
-        .chain(outputs.map(|(name, _)| (format!("output.{name}"), Check::unknown(false))))
-        .collect()
+/// Conditions are not evaluated, and nothing is counted that they are for, but outputs of the root module.
+fn unknown_checks(tree: &Tree) -> BTreeMap<String, Check> {
+    let outputs = tree.root().outputs.iter();
+    let checked = outputs.filter(|(_, output)| !output.preconditions.is_empty());
+    let address = |name: &str| checked_address(&ModuleInstance::root(), "output", name);
+    let mut checks = checked
+        .map(|(name, _)| (address(name), Check::of(CheckStatus::Unknown)))
+        .collect();
+    add_vacant(tree, CheckStatus::Unknown, &mut checks);
+    checks
 }
 
 async fn plan_one(
@@ -103,12 +101,7 @@ async fn plan_one(
     deposed: Option<DeposedKey>,
     object: &Arc<Object>,
 ) -> Result<(Change, Diags), Diags> {
-    let config = address
-        .resource
-        .module
-        .is_root()
-        .then_some(&engine.module.resources);
-    let config = config.and_then(|resources| resources.get(&address.resource.resource));
+    let config = engine.tree.resource(&address.resource.config());
     let provider_config = config
         .map_or(stored_provider, |config| &config.provider_config)
         .clone();

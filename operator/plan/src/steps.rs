@@ -16,7 +16,7 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{ConfigResource, Mode as ResourceMode, ProviderConfig};
+use ashlar_addr::{ConfigResource, Mode as ResourceMode, Module, ProviderConfig};
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::Graph;
 
@@ -45,8 +45,14 @@ pub struct Step {
 pub enum Op {
     /// Starts and configures a provider.
     Configure(ProviderConfig),
+    /// Finds out which instances a called module has.
+    Call(Module),
+    /// Evaluates a variable of a called module.
+    Variable(Module, Arc<str>),
+    /// Decides the validations of a variable.
+    Validate(Module, Arc<str>),
     /// Evaluates a local value.
-    Local(Arc<str>),
+    Local(Module, Arc<str>),
     /// Creates or updates an object, or the creating half of a replacement (which deposes the old object first where the
     /// new one comes before its destruction).
     Write(usize),
@@ -60,8 +66,10 @@ pub enum Op {
     Settle(ConfigResource),
     /// Nothing: many steps wait for it, and it for many, which takes fewer edges than each waiting for each.
     Join(u32),
-    /// Evaluates a root output into state.
-    Output(Arc<str>),
+    /// Evaluates an output, that of the root module into state.
+    Output(Module, Arc<str>),
+    /// Nothing: all of a called module is done.
+    Close(Module),
 }
 
 /// Prints the step as tests and `ashlar graph` show it.
@@ -107,7 +115,10 @@ fn describe(op: &Op, changes: &[Change]) -> String {
     };
     match op {
         Op::Configure(provider) => format!("configure {provider}"),
-        Op::Local(name) => format!("evaluate local.{name}"),
+        Op::Call(module) => format!("expand {module}"),
+        Op::Variable(module, name) => format!("evaluate {}var.{name}", prefix(module)),
+        Op::Validate(module, name) => format!("validate {}var.{name}", prefix(module)),
+        Op::Local(module, name) => format!("evaluate {}local.{name}", prefix(module)),
         Op::Write(at) => {
             let verb = match changes.get(*at).map(|change| change.action) {
                 Some(Action::Update) => "update",
@@ -121,7 +132,17 @@ fn describe(op: &Op, changes: &[Change]) -> String {
         Op::Drop(at) => object("drop", at),
         Op::Settle(resource) => format!("settle {resource}"),
         Op::Join(join) => format!("join {join}"),
-        Op::Output(name) => format!("output {name}"),
+        Op::Output(module, name) => format!("output {}{name}", prefix(module)),
+        Op::Close(module) => format!("close {module}"),
+    }
+}
+
+/// What stands in front of names in a module.
+fn prefix(module: &Module) -> String {
+    if module.is_root() {
+        String::new()
+    } else {
+        format!("{module}.")
     }
 }
 
@@ -174,14 +195,33 @@ fn add_operations(
     }
     for node in graph.nodes() {
         match node {
-            Node::Provider(_) | Node::Orphan(_) => {}
-            Node::Local(name) => draft.add(Op::Local(name.clone())),
-            Node::Resource(resource) => draft.add(Op::Settle(resource.clone())),
-            // While destroying, outputs only go, which needs no evaluation.
-            Node::Output(name) if mode != Mode::Destroy => draft.add(Op::Output(name.clone())),
-            Node::Output(_) => {}
+            // They are there if something needs them.
+            Node::Provider(_) => {}
+            // While destroying, the root module's outputs only go, which needs no evaluation; and nothing has to be valid.
+            Node::Output(module, _) if mode == Mode::Destroy && module.is_root() => {}
+            Node::Validation(..) if mode == Mode::Destroy => {}
+            node => {
+                if let Some(op) = op_of(node) {
+                    draft.add(op);
+                }
+            }
         }
     }
+}
+
+/// The step at whose end a node of the configuration is done.
+fn op_of(node: &Node) -> Option<Op> {
+    Some(match node.clone() {
+        Node::Provider(provider) => Op::Configure(provider),
+        Node::Call(module) => Op::Call(module),
+        Node::Variable(module, name) => Op::Variable(module, name),
+        Node::Validation(module, name) => Op::Validate(module, name),
+        Node::Local(module, name) => Op::Local(module, name),
+        Node::Resource(resource) => Op::Settle(resource),
+        Node::Output(module, name) => Op::Output(module, name),
+        Node::Close(module) => Op::Close(module),
+        Node::Orphan(_) => return None,
+    })
 }
 
 /// What a node of the configuration stands for among the steps: `(what waits, what is waited for)`.
@@ -202,23 +242,16 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
     let mut edges = Vec::new();
     for node in graph.nodes() {
         let waiting: Vec<Op> = match node {
-            Node::Provider(provider) => vec![Op::Configure(provider.clone())],
-            Node::Local(name) => vec![Op::Local(name.clone())],
-            Node::Output(name) => vec![Op::Output(name.clone())],
-            Node::Orphan(_) => continue,
             Node::Resource(resource) => {
                 let mut own = operations.get(resource).cloned().unwrap_or_default();
                 own.push(Op::Settle(resource.clone()));
                 own
             }
+            node => op_of(node).into_iter().collect(),
         };
         for dependency in graph.dependencies(node) {
-            let target = match dependency {
-                Node::Provider(provider) => Op::Configure(provider.clone()),
-                Node::Local(name) => Op::Local(name.clone()),
-                Node::Output(name) => Op::Output(name.clone()),
-                Node::Resource(resource) => Op::Settle(resource.clone()),
-                Node::Orphan(_) => continue,
+            let Some(target) = op_of(dependency) else {
+                continue;
             };
             for op in &waiting {
                 // A settle step needs no provider of its own.

@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{InstanceKey, ModuleInstance, Resource};
+use ashlar_addr::{AbsResource, InstanceKey};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::Diags;
 use ashlar_state::State;
@@ -22,13 +22,13 @@ pub fn stored_value(
     schemas: &Schemas,
     mode: Mode,
     state: &State,
-    resource: &Resource,
+    resource: &AbsResource,
     config: &ResourceConfig,
 ) -> Result<Value, Diags> {
-    let schema = resource_schema(schemas, &config.provider_config.provider, resource)?;
+    let schema = resource_schema(schemas, &config.provider_config.provider, &resource.resource)?;
     let ty = schema.block.ty();
     let mut instances = BTreeMap::new();
-    if let Some(stored) = state.resources.get(&resource.within(ModuleInstance::root())) {
+    if let Some(stored) = state.resources.get(resource) {
         for (key, instance) in &stored.instances {
             let value = match &instance.current {
                 Some(object) => mark_sensitive(&schema.block, ashlar_state::decode_object(object, schema)?),

@@ -3,7 +3,7 @@
 //! Source: Terraform `internal/terraform/evaluate_triggers.go` and `EvaluateReplaceTriggeredBy` in
 //! `internal/terraform/eval_context_builtin.go`.
 
-use ashlar_addr::{InstanceKey, Module as ModuleAddr};
+use ashlar_addr::InstanceKey;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Subject, undeclared};
 use ashlar_syntax::{Expr, ExprKind, Literal, Step, Traversal};
@@ -20,7 +20,7 @@ use crate::{
 const INVALID: &str = "Invalid replace_triggered_by expression";
 
 /// Does any of the instance's triggers fire? A change in place or a replacement does, a creation does not.
-pub(crate) fn is_triggered(walk: &PlanWalk<'_>, instance: &Instance<'_>) -> Result<bool, Diags> {
+pub(crate) fn is_triggered(walk: &PlanWalk<'_, '_>, instance: &Instance<'_, '_>) -> Result<bool, Diags> {
     if walk.options.mode == Mode::RefreshOnly {
         return Ok(false);
     }
@@ -30,7 +30,7 @@ pub(crate) fn is_triggered(walk: &PlanWalk<'_>, instance: &Instance<'_>) -> Resu
     if diags.has_errors() { Err(diags) } else { Ok(fired) }
 }
 
-fn fires(walk: &PlanWalk<'_>, instance: &Instance<'_>, expr: &Expr) -> Result<bool, Diags> {
+fn fires(walk: &PlanWalk<'_, '_>, instance: &Instance<'_, '_>, expr: &Expr) -> Result<bool, Diags> {
     let traversal = static_traversal(expr, &instance.repetition)?;
     let reference = match Reference::parse(&traversal)? {
         Some(reference) => reference,
@@ -39,14 +39,14 @@ fn fires(walk: &PlanWalk<'_>, instance: &Instance<'_>, expr: &Expr) -> Result<bo
     let Subject::Resource(named) = &reference.subject else {
         return Err(unexpected(expr));
     };
-    let Some(config) = walk.engine.module.resources.get(named) else {
+    let Some(config) = instance.module.module().resources.get(named) else {
         let detail = format!("A resource {named} is not declared, so it cannot trigger anything.");
         return Err(Diag::error("Reference to undeclared resource", detail)
             .at(expr.span)
             .into());
     };
     let found = lock(&walk.found);
-    let planned = found.by_resource.get(&named.within_config(ModuleAddr::root()));
+    let planned = found.by_resource.get(&named.within(instance.module.address.clone()));
     let Some(planned) = planned else {
         return Err(no_change(&reference));
     };

@@ -1,33 +1,72 @@
 //! The values that expressions refer to, filled in as the walk goes on.
 //!
-//! Each local and each resource is made up once and then only cloned (cheaply). An expression is evaluated only after
-//! everything it refers to has been filled in; the graph sees to that.
+//! Each module instance has its own, made when its call is expanded. Each value is made up once and then only cloned
+//! (cheaply). An expression is evaluated only after everything it refers to has been filled in; the graph sees to that.
 
 use std::{
     collections::{BTreeMap, HashMap},
-    sync::{Arc, OnceLock},
+    sync::{
+        Arc, Mutex, OnceLock, PoisonError, RwLock,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
-use ashlar_addr::{InstanceKey, Provider, Resource};
-use ashlar_config::Module;
+use ashlar_addr::{
+    AbsResource, ConfigResource, InstanceKey, Module as ModuleAddr, ModuleInstance, Provider, Resource,
+};
+use ashlar_config::{Member, Tree};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Scope, Subject, undeclared};
 use ashlar_funcs::Caps;
 use ashlar_value::{Dialect, Marks, Value, schema::ProviderSchema};
 
-use crate::engine::Schemas;
+use crate::engine::{Schemas, lock};
 
-/// All values of one module.
+/// The values of all module instances.
 pub struct Values<'a> {
-    module: &'a Module,
-    variables: &'a BTreeMap<Arc<str>, Value>,
-    locals: HashMap<Arc<str>, OnceLock<Value>>,
-    resources: HashMap<Resource, OnceLock<Value>>,
+    common: Common<'a>,
+    root: Arc<ModuleValues<'a>>,
+    /// The instances of each called module, once its call is expanded.
+    expanded: RwLock<HashMap<ModuleAddr, Instances<'a>>>,
+}
+
+/// The instances of one module.
+pub type Instances<'a> = Arc<[Arc<ModuleValues<'a>>]>;
+
+/// What all modules share.
+#[derive(Clone, Copy)]
+struct Common<'a> {
+    tree: &'a Tree,
     schemas: &'a Schemas,
     workspace: &'a str,
     applying: bool,
     console: bool,
     caps: &'a dyn Caps,
+}
+
+/// The values of one module instance.
+pub struct ModuleValues<'a> {
+    /// Which instance.
+    pub address: ModuleInstance,
+    /// The call's instance that it is; nothing for the root module.
+    pub repetition: Repetition,
+    member: &'a Member,
+    common: Common<'a>,
+    variables: HashMap<Arc<str>, OnceLock<Value>>,
+    locals: HashMap<Arc<str>, OnceLock<Value>>,
+    resources: HashMap<Resource, OnceLock<Value>>,
+    outputs: BTreeMap<Arc<str>, OnceLock<Value>>,
+    /// How many outputs are filled in.
+    filled: AtomicUsize,
+    calls: HashMap<Arc<str>, OnceLock<Called<'a>>>,
+}
+
+/// A call that has been expanded.
+struct Called<'a> {
+    expansion: Expansion,
+    instances: BTreeMap<InstanceKey, Arc<ModuleValues<'a>>>,
+    /// What references see, with the number of outputs that were there when it was made up.
+    seen: Mutex<Option<(usize, Value)>>,
 }
 
 /// What `each` and `count` mean for one instance.
@@ -40,44 +79,167 @@ pub struct Repetition {
 }
 
 impl<'a> Values<'a> {
-    /// Nothing filled in yet.
+    /// Nothing filled in yet but the root module's variables.
     pub fn new(
-        module: &'a Module,
-        variables: &'a BTreeMap<Arc<str>, Value>,
+        tree: &'a Tree,
+        variables: &BTreeMap<Arc<str>, Value>,
         schemas: &'a Schemas,
         workspace: &'a str,
         applying: bool,
         caps: &'a dyn Caps,
     ) -> Self {
-        let locals = module
-            .locals
-            .keys()
-            .map(|name| (name.clone(), OnceLock::new()))
-            .collect();
-        let resources = module
-            .resources
-            .keys()
-            .map(|resource| (resource.clone(), OnceLock::new()))
-            .collect();
-        Self {
-            module,
-            variables,
-            locals,
-            resources,
-            schemas,
-            workspace,
-            applying,
-            console: false,
-            caps,
-        }
+        Self::with(tree, variables, schemas, workspace, applying, false, caps)
     }
 
     /// The values of a console, which has functions of its own.
-    #[must_use]
-    pub(crate) fn for_console(self) -> Self {
+    pub(crate) fn for_console(
+        tree: &'a Tree,
+        variables: &BTreeMap<Arc<str>, Value>,
+        schemas: &'a Schemas,
+        workspace: &'a str,
+        caps: &'a dyn Caps,
+    ) -> Self {
+        Self::with(tree, variables, schemas, workspace, false, true, caps)
+    }
+
+    fn with(
+        tree: &'a Tree,
+        variables: &BTreeMap<Arc<str>, Value>,
+        schemas: &'a Schemas,
+        workspace: &'a str,
+        applying: bool,
+        console: bool,
+        caps: &'a dyn Caps,
+    ) -> Self {
+        let common = Common {
+            tree,
+            schemas,
+            workspace,
+            applying,
+            console,
+            caps,
+        };
+        let root = ModuleValues::new(
+            tree.root_member(),
+            ModuleInstance::root(),
+            Repetition::default(),
+            common,
+        );
+        for (name, value) in variables {
+            root.set_variable(name, value.clone());
+        }
         Self {
-            console: true,
-            ..self
+            common,
+            root: Arc::new(root),
+            expanded: RwLock::default(),
+        }
+    }
+
+    /// The root module's values.
+    pub fn root(&self) -> &Arc<ModuleValues<'a>> {
+        &self.root
+    }
+
+    /// The instances of a module; none before its call is expanded.
+    pub fn instances(&self, module: &ModuleAddr) -> Instances<'a> {
+        if module.is_root() {
+            return [self.root.clone()].into();
+        }
+        let expanded = self.expanded.read().unwrap_or_else(PoisonError::into_inner);
+        expanded.get(module).cloned().unwrap_or_else(|| Arc::new([]))
+    }
+
+    /// One module instance; `None` if its call has no such instance, or is not expanded yet.
+    pub fn instance(&self, address: &ModuleInstance) -> Option<Arc<ModuleValues<'a>>> {
+        let mut here = self.root.clone();
+        for (name, key) in &*address.0 {
+            let called = here.calls.get(name)?.get()?;
+            let next = called.instances.get(key)?.clone();
+            here = next;
+        }
+        Some(here)
+    }
+
+    /// Makes the instances of a called module: for each instance of the calling one those that the call expands to.
+    pub fn expand(&self, module: &ModuleAddr, expansions: Vec<(Arc<ModuleValues<'a>>, Expansion)>) {
+        let Some((name, member)) = module.0.last().zip(self.common.tree.members.get(module)) else {
+            return;
+        };
+        let mut all = Vec::new();
+        for (caller, expansion) in expansions {
+            let instances: BTreeMap<_, _> = expansion
+                .keys()
+                .into_iter()
+                .map(|key| {
+                    let address = caller.address.child(name.clone(), key.clone());
+                    let repetition = expansion.repetition(&key);
+                    let values = ModuleValues::new(member, address, repetition, self.common);
+                    (key, Arc::new(values))
+                })
+                .collect();
+            all.extend(instances.values().cloned());
+            if let Some(cell) = caller.calls.get(name) {
+                let _ = cell.set(Called {
+                    expansion,
+                    instances,
+                    seen: Mutex::default(),
+                });
+            }
+        }
+        let mut expanded = self.expanded.write().unwrap_or_else(PoisonError::into_inner);
+        expanded.insert(module.clone(), all.into());
+    }
+
+    /// Is there such an instance of the resource's module?
+    pub fn has_module_of(&self, resource: &AbsResource) -> bool {
+        self.instance(&resource.module).is_some()
+    }
+
+    /// Where a resource is, in each instance of its module.
+    pub fn places(&self, resource: &ConfigResource) -> Vec<(Arc<ModuleValues<'a>>, AbsResource)> {
+        let instances = self.instances(&resource.module);
+        let at = |module: &Arc<ModuleValues<'a>>| {
+            let address = resource.resource.within(module.address.clone());
+            (module.clone(), address)
+        };
+        instances.iter().map(at).collect()
+    }
+}
+
+impl<'a> ModuleValues<'a> {
+    fn new(
+        member: &'a Member,
+        address: ModuleInstance,
+        repetition: Repetition,
+        common: Common<'a>,
+    ) -> Self {
+        fn cells<'k, K: Clone + 'k, V, C: FromIterator<(K, OnceLock<V>)>>(keys: impl Iterator<Item = &'k K>) -> C {
+            keys.map(|key| (key.clone(), OnceLock::new())).collect()
+        }
+        let module = &member.module;
+        Self {
+            address,
+            repetition,
+            member,
+            common,
+            variables: cells(module.variables.keys()),
+            locals: cells(module.locals.keys()),
+            resources: cells(module.resources.keys()),
+            outputs: cells(module.outputs.keys()),
+            filled: AtomicUsize::new(0),
+            calls: cells(module.calls.keys()),
+        }
+    }
+
+    /// What the module's files declare.
+    pub fn module(&self) -> &'a ashlar_config::Module {
+        &self.member.module
+    }
+
+    /// Fills in a variable; the first filling counts.
+    pub fn set_variable(&self, name: &str, value: Value) {
+        if let Some(cell) = self.variables.get(name) {
+            let _ = cell.set(value);
         }
     }
 
@@ -95,59 +257,94 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Fills in what the calling module sees of an output; the first filling counts.
+    pub fn set_output(&self, name: &str, value: Value) {
+        if let Some(cell) = self.outputs.get(name)
+            && cell.set(value).is_ok()
+        {
+            self.filled.fetch_add(1, Ordering::Release);
+        }
+    }
+
     /// A resource's value, if it is filled in.
     pub fn resource(&self, resource: &Resource) -> Option<&Value> {
         self.resources.get(resource)?.get()
     }
 
     /// The scope of expressions outside any instance.
-    pub fn scope(&self) -> InstanceScope<'_> {
-        InstanceScope {
-            values: self,
-            repetition: Repetition::default(),
-            this: None,
-        }
+    pub fn scope(&self) -> InstanceScope<'_, 'a> {
+        self.instance_scope(Repetition::default(), None)
     }
 
     /// The scope of one instance's expressions; `this` is what `self` means.
-    pub fn instance_scope(&self, repetition: Repetition, this: Option<Value>) -> InstanceScope<'_> {
+    pub fn instance_scope(&self, repetition: Repetition, this: Option<Value>) -> InstanceScope<'_, 'a> {
         InstanceScope {
             values: self,
             repetition,
             this,
         }
     }
+
+    /// What references to a call see: its outputs, by instance.
+    fn called(&self, name: &str) -> Option<Value> {
+        let called = self.calls.get(name)?.get()?;
+        let filled = |module: &Arc<ModuleValues<'a>>| module.filled.load(Ordering::Acquire);
+        let count: usize = called.instances.values().map(filled).sum();
+        let mut seen = lock(&called.seen);
+        if let Some((before, value)) = &*seen
+            && *before == count
+        {
+            return Some(value.clone());
+        }
+        let of = |module: &Arc<ModuleValues<'a>>| {
+            // One that is not filled in yet is none that is asked for.
+            let output = |(name, cell): (&Arc<str>, &OnceLock<Value>)| {
+                (name.clone(), cell.get().cloned().unwrap_or_else(Value::dynamic))
+            };
+            Value::object(module.outputs.iter().map(output).collect::<Vec<_>>())
+        };
+        let instances = called
+            .instances
+            .iter()
+            .map(|(key, module)| (key.clone(), of(module)))
+            .collect();
+        let value = combine(&called.expansion, instances);
+        *seen = Some((count, value.clone()));
+        Some(value)
+    }
 }
 
-/// [`Values`] with what is particular to one instance.
-pub struct InstanceScope<'a> {
-    values: &'a Values<'a>,
+/// The values of a module with what is particular to one instance of something in it.
+pub struct InstanceScope<'v, 'a> {
+    values: &'v ModuleValues<'a>,
     repetition: Repetition,
     this: Option<Value>,
 }
 
-impl Scope for InstanceScope<'_> {
+impl Scope for InstanceScope<'_, '_> {
     fn check(&self, reference: &Reference<'_>) -> Diags {
-        ashlar_config::check_reference(self.values.module, reference)
+        ashlar_config::check_reference(self.values.module(), reference)
     }
 
     fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
         let values = self.values;
         let found = match &reference.subject {
-            Subject::Var(name) => values.variables.get(name).cloned(),
+            Subject::Var(name) => values.variables.get(name).and_then(|cell| cell.get().cloned()),
             Subject::Local(name) => values.locals.get(name).and_then(|cell| cell.get().cloned()),
             Subject::Resource(resource) => values
                 .resources
                 .get(resource)
                 .and_then(|cell| cell.get().cloned()),
+            Subject::Module { call, .. } => values.called(call),
             Subject::Path(name) => match &**name {
-                "module" | "root" => Some(Value::string(".")),
-                "cwd" => values.caps.cwd().ok().map(Value::string),
+                "module" => Some(Value::string(&values.member.folder)),
+                "root" => Some(Value::string(".")),
+                "cwd" => values.common.caps.cwd().ok().map(Value::string),
                 _ => None,
             },
             Subject::Terraform(name) => match &**name {
-                "workspace" => Some(Value::string(values.workspace)),
-                "applying" => Some(Value::bool(values.applying).with_marks(Marks::EPHEMERAL)),
+                "workspace" => Some(Value::string(values.common.workspace)),
+                "applying" => Some(Value::bool(values.common.applying).with_marks(Marks::EPHEMERAL)),
                 _ => None,
             },
             Subject::Each(name) => match (&**name, &self.repetition.each) {
@@ -163,31 +360,31 @@ impl Scope for InstanceScope<'_> {
     }
 
     fn caps(&self) -> &dyn Caps {
-        self.values.caps
+        self.values.common.caps
     }
 
     fn dialect(&self) -> Dialect {
-        self.values.module.dialect
+        self.values.module().dialect
     }
 
     fn provider(&self, local: &str) -> Option<(Provider, Arc<ProviderSchema>)> {
         let values = self.values;
-        values.module.function_provider(local, values.schemas)
+        values.module().function_provider(local, values.common.schemas)
     }
 
     fn is_console(&self) -> bool {
-        self.values.console
+        self.values.common.console
     }
 }
 
-fn unresolved(values: &Values<'_>, reference: &Reference<'_>) -> Diags {
+fn unresolved(values: &ModuleValues<'_>, reference: &Reference<'_>) -> Diags {
     let (summary, detail) = match &reference.subject {
         Subject::Var(name) if !values.variables.contains_key(name) => {
             let known = values.variables.keys().map(|known| &**known);
             return undeclared::variable(reference, name, known).into();
         }
         Subject::Local(name) if !values.locals.contains_key(name) => {
-            let known = values.module.locals.keys().map(|known| &**known);
+            let known = values.locals.keys().map(|known| &**known);
             return undeclared::local(reference, name, known).into();
         }
         Subject::Path(name) => return undeclared::path(reference, name).into(),

@@ -3,11 +3,11 @@
 //! One driver owns the order; each visit is a future that evaluates, asks providers, and writes its result once.
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ModuleInstance, ResourceInstance};
+use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::{Graph, Turn};
@@ -22,23 +22,25 @@ use crate::{
     model::{Action, Change, Check, Mode, Options, OutputChange, Reason},
     node::Node,
     order::Order,
-    outputs,
+    outputs, parts,
     stored_value::stored_value,
     triggers,
-    values::{Expansion, combine},
+    values::{Expansion, ModuleValues, combine},
 };
 
 /// The walk and what it has found so far.
-pub(crate) struct PlanWalk<'a> {
-    pub(crate) engine: &'a Engine<'a>,
-    pub(crate) graph: &'a Graph<Node>,
-    pub(crate) order: &'a Order,
-    pub(crate) options: &'a Options,
+pub(crate) struct PlanWalk<'w, 'a> {
+    pub(crate) engine: &'w Engine<'a>,
+    pub(crate) graph: &'w Graph<Node>,
+    pub(crate) order: &'w Order,
+    pub(crate) options: &'w Options,
     /// Are resources only looked up in state, neither read nor planned?
     pub(crate) state_alone: bool,
     /// The state as read, moved.
-    pub(crate) state: &'a State,
-    pub(crate) moved: &'a BTreeMap<ResourceInstance, ResourceInstance>,
+    pub(crate) state: &'w State,
+    /// Where that has something of a resource.
+    pub(crate) in_state: HashMap<ConfigResource, Vec<AbsResource>>,
+    pub(crate) moved: &'w BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) found: Mutex<Found>,
 }
 
@@ -49,7 +51,9 @@ pub(crate) struct Found {
     pub(crate) refreshed: State,
     pub(crate) changes: Vec<Change>,
     /// What `changes` holds of each resource.
-    pub(crate) by_resource: HashMap<ConfigResource, OfResource>,
+    pub(crate) by_resource: HashMap<AbsResource, OfResource>,
+    /// The resources of which anything is to be done, in whatever instance of their module.
+    pub(crate) pending: HashSet<ConfigResource>,
     pub(crate) drift: Vec<Change>,
     /// Where objects were before they moved.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
@@ -61,15 +65,13 @@ pub(crate) struct Found {
 /// What is planned for one resource, so that those who ask need not look through all changes.
 #[derive(Default)]
 pub(crate) struct OfResource {
-    /// Is there anything to be done?
-    pub(crate) is_pending: bool,
     /// Is an object changed in place, or replaced?
     pub(crate) is_altered: bool,
     /// Where the changes of its current objects stand.
     pub(crate) current: BTreeMap<InstanceKey, usize>,
 }
 
-impl PlanWalk<'_> {
+impl<'a> PlanWalk<'_, 'a> {
     /// Visits all nodes.
     pub(crate) async fn run(&self) {
         let mut walk = self.graph.walk();
@@ -95,103 +97,97 @@ impl PlanWalk<'_> {
     }
 
     async fn visit(&self, node: &Node) -> Result<Diags, Diags> {
+        let (tree, values) = (self.engine.tree, &self.engine.values);
         match node {
             Node::Provider(config) => self.engine.configure(config, true).await,
-            Node::Local(name) => self.visit_local(name),
+            Node::Call(module) => parts::call(tree, values, module),
+            Node::Variable(module, name) => parts::variable(tree, values, module, name),
+            // What is destroyed need not be valid.
+            Node::Validation(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
+            Node::Validation(module, name) => parts::validation(tree, values, module, name, |address, check| {
+                lock(&self.found).checks.insert(address, check);
+            }),
+            Node::Local(module, name) => parts::local(values, module, name),
             Node::Resource(resource) => self.visit_resource(resource).await,
-            Node::Orphan(resource) => self.remove_others(resource, None).await,
-            Node::Output(name) => outputs::visit(self, name),
+            Node::Orphan(resource) => self.remove_others(resource, Wanted::Nothing).await,
+            Node::Output(module, name) => outputs::visit(self, module, name),
+            Node::Close(_) => Ok(Diags::new()),
         }
     }
 
-    fn visit_local(&self, name: &Arc<str>) -> Result<Diags, Diags> {
-        let Some(local) = self.engine.module.locals.get(name) else {
-            return Ok(Diags::new());
-        };
-        let (value, diags) = ashlar_eval::evaluate(&local.expr, &self.engine.values.scope());
-        if diags.has_errors() {
-            return Err(diags);
-        }
-        self.engine.values.set_local(name, value);
-        Ok(diags)
-    }
-
+    /// Visits a resource in all instances of its module, and what state holds of it in others.
     async fn visit_resource(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
-        let Some(config) = self.engine.module.resources.get(&resource.resource) else {
+        let Some(config) = self.engine.tree.resource(resource) else {
             return Ok(Diags::new());
         };
+        let values = &self.engine.values;
+        let stored = self.in_state.get(resource).map_or(&[][..], Vec::as_slice);
+        let lost = stored.iter().filter(|address| !values.has_module_of(address));
+        let lost = lost.map(|address| self.remove_others(address, Wanted::Module(config)));
+        let places = values.places(resource);
+        let visits = places
+            .iter()
+            .map(|(module, address)| self.visit_in_module(module, address, config));
+        let (visited, removed) = futures::join!(join_all(visits), async {
+            if self.state_alone {
+                Vec::new()
+            } else {
+                join_all(lost).await
+            }
+        });
+        gather(visited.into_iter().chain(removed))
+    }
+
+    /// Visits a resource in one instance of its module.
+    async fn visit_in_module(
+        &self,
+        module: &Arc<ModuleValues<'a>>,
+        address: &AbsResource,
+        config: &ResourceConfig,
+    ) -> Result<Diags, Diags> {
+        let from_state =
+            |state: &State| stored_value(self.engine.schemas, self.engine.mode, state, address, config);
         if self.state_alone {
-            let value = stored_value(
-                self.engine.schemas,
-                self.engine.mode,
-                self.state,
-                &resource.resource,
-                config,
-            )?;
-            self.engine.values.set_resource(&resource.resource, value);
+            module.set_resource(&address.resource, from_state(self.state)?);
             return Ok(Diags::new());
         }
-        let expansion = expand(
-            config.count.as_ref(),
-            config.for_each.as_ref(),
-            &self.engine.values.scope(),
-        )?;
+        let expansion = expand(config.count.as_ref(), config.for_each.as_ref(), &module.scope())?;
         let keys = expansion.keys();
         let visits = keys
             .iter()
-            .map(|key| self.visit_instance(resource, config, &expansion, key));
-        let address = resource.resource.within(ModuleInstance::root());
+            .map(|key| self.visit_instance(module, address, config, &expansion, key));
         let (planned, removed) = futures::join!(
             join_all(visits),
-            self.remove_others(&address, Some((config, &expansion)))
+            self.remove_others(address, Wanted::Instances(config, &expansion))
         );
-        let mut diags = Diags::new();
-        let mut failed = false;
         let mut values = BTreeMap::new();
-        for (key, result) in keys.into_iter().zip(planned) {
-            match result {
-                Ok((value, remarks)) => {
-                    values.insert(key, value);
-                    diags.extend(remarks);
-                }
-                Err(faults) => {
-                    failed = true;
-                    diags.extend(faults);
-                }
-            }
-        }
-        let (Ok(remarks) | Err(remarks)) = &removed;
-        diags.extend(remarks.clone());
-        if failed || removed.is_err() {
-            return Err(diags);
-        }
+        let planned = keys.into_iter().zip(planned).map(|(key, result)| {
+            result.map(|(value, remarks)| {
+                values.insert(key, value);
+                remarks
+            })
+        });
+        let diags = gather(planned.collect::<Vec<_>>().into_iter().chain([removed]))?;
         let value = if self.options.mode == Mode::RefreshOnly {
             // Nothing is planned, so what refers to the resource sees what there is.
-            stored_value(
-                self.engine.schemas,
-                self.engine.mode,
-                &lock(&self.found).refreshed,
-                &resource.resource,
-                config,
-            )?
+            from_state(&lock(&self.found).refreshed)?
         } else {
             combine(&expansion, values)
         };
-        self.engine.values.set_resource(&resource.resource, value);
+        module.set_resource(&address.resource, value);
         Ok(diags)
     }
 
     async fn visit_instance(
         &self,
-        resource: &ConfigResource,
+        module: &Arc<ModuleValues<'a>>,
+        resource: &AbsResource,
         config: &ResourceConfig,
         expansion: &Expansion,
         key: &InstanceKey,
     ) -> Result<(Value, Diags), Diags> {
-        let address = resource
-            .resource
-            .within(ModuleInstance::root())
-            .instance(key.clone());
+        let address = resource.instance(key.clone());
+        let declared = resource.config();
         let schema = self
             .engine
             .resource_schema(&config.provider_config.provider, &resource.resource)
@@ -199,15 +195,16 @@ impl PlanWalk<'_> {
         let instance = Instance {
             engine: self.engine,
             address: address.clone(),
+            module: module.clone(),
             config,
             provider: config.provider_config.clone(),
             schema,
             repetition: expansion.repetition(key),
-            dependencies: self.order.dependencies(resource),
-            create_before_destroy: self.order.is_created_first(resource),
+            dependencies: self.order.dependencies(&declared),
+            create_before_destroy: self.order.is_created_first(&declared),
         };
         if resource.resource.mode == ashlar_addr::Mode::Data {
-            return self.visit_data(resource, &instance).await;
+            return self.visit_data(&declared, &instance).await;
         }
         let triggered = triggers::is_triggered(self, &instance)?;
         let stored = self.state.current(&address).map(|object| &**object);
@@ -219,7 +216,7 @@ impl PlanWalk<'_> {
         }
         if let Some(mut change) = outcome.change {
             change.previous_address = self.moved.get(&address).cloned();
-            found.add(resource, change);
+            found.add(change);
         }
         drop(found);
         if outcome.failed {
@@ -232,7 +229,7 @@ impl PlanWalk<'_> {
     async fn visit_data(
         &self,
         resource: &ConfigResource,
-        instance: &Instance<'_>,
+        instance: &Instance<'_, '_>,
     ) -> Result<(Value, Diags), Diags> {
         let pending = self.has_pending_changes(resource, instance.config);
         let outcome = instance.read_data(pending).await?;
@@ -249,7 +246,7 @@ impl PlanWalk<'_> {
             found.checks.insert(instance.address.to_string(), check);
         }
         if let Some(change) = outcome.change {
-            found.add(resource, change);
+            found.add(change);
         }
         drop(found);
         if outcome.diags.has_errors() {
@@ -264,17 +261,17 @@ impl PlanWalk<'_> {
     async fn remove_others(
         &self,
         address: &AbsResource,
-        wanted: Option<(&ResourceConfig, &Expansion)>,
+        wanted: Wanted<'_>,
     ) -> Result<Diags, Diags> {
         let Some(state) = self.state.resources.get(address) else {
             return Ok(Diags::new());
         };
-        let provider = wanted.map_or(&state.provider, |(config, _)| &config.provider_config);
+        let provider = wanted.config().map_or(&state.provider, |config| &config.provider_config);
         let mut removals = Vec::new();
         for (key, instance) in &state.instances {
-            let orphan = wanted.is_none_or(|(_, expansion)| !expansion.contains(key));
+            let orphan = !wanted.contains(key);
             if let (Some(object), true) = (&instance.current, orphan) {
-                removals.push((key, None, object, Some(reason_for(key, wanted))));
+                removals.push((key, None, object, Some(wanted.reason(key))));
             }
             removals.extend(
                 instance
@@ -309,20 +306,14 @@ impl PlanWalk<'_> {
             };
             self.remove(removal, object, wanted)
         });
-        let results: Vec<Result<Diags, Diags>> = join_all(works).await;
-        let failed = results.iter().any(Result::is_err);
-        let diags: Diags = results
-            .into_iter()
-            .flat_map(|(Ok(diags) | Err(diags))| diags)
-            .collect();
-        if failed { Err(diags) } else { Ok(diags) }
+        gather(join_all(works).await)
     }
 
     async fn remove(
         &self,
-        removal: Removal<'_>,
+        removal: Removal<'_, '_>,
         object: &Object,
-        wanted: Option<(&ResourceConfig, &Expansion)>,
+        wanted: Wanted<'_>,
     ) -> Result<Diags, Diags> {
         let done = removal
             .plan(object, self.options, self.options.mode != Mode::RefreshOnly)
@@ -345,8 +336,8 @@ impl PlanWalk<'_> {
         }
         if let Some(mut change) = done.change {
             change.previous_address = self.moved.get(&address).cloned();
-            found.add(&address.resource.config(), change);
-            if let (Some((config, _)), None) = (wanted, deposed)
+            found.add(change);
+            if let (Some(config), None) = (wanted.config(), deposed)
                 && config.lifecycle.prevents_destroy()
             {
                 return Err(prevented(&address, config));
@@ -357,7 +348,7 @@ impl PlanWalk<'_> {
 
     fn record_state(
         &self,
-        instance: &Instance<'_>,
+        instance: &Instance<'_, '_>,
         previous: Option<&Live>,
         refreshed: Option<&Live>,
     ) -> Result<(), Diags> {
@@ -375,9 +366,12 @@ impl PlanWalk<'_> {
 }
 
 impl Found {
-    pub(crate) fn add(&mut self, resource: &ConfigResource, change: Change) {
+    pub(crate) fn add(&mut self, change: Change) {
+        let resource = &change.address.resource;
+        if change.action != Action::NoOp {
+            self.pending.insert(resource.config());
+        }
         let own = self.by_resource.entry(resource.clone()).or_default();
-        own.is_pending |= change.action != Action::NoOp;
         own.is_altered |= change.action == Action::Update || change.action.is_replace();
         if change.deposed.is_none() {
             own.current.insert(change.address.key.clone(), self.changes.len());
@@ -424,13 +418,63 @@ impl Found {
     }
 }
 
-fn reason_for(key: &InstanceKey, wanted: Option<(&ResourceConfig, &Expansion)>) -> Reason {
-    match (wanted.map(|(_, expansion)| expansion), key) {
-        (None, _) => Reason::DeleteBecauseNoResourceConfig,
-        (Some(Expansion::Count(_)), InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
-        (Some(Expansion::ForEach(_)), InstanceKey::String(_)) => Reason::DeleteBecauseEachKey,
-        _ => Reason::DeleteBecauseWrongRepetition,
+/// What the configuration wants of a resource that state holds.
+#[derive(Clone, Copy)]
+pub(crate) enum Wanted<'c> {
+    /// It is not there.
+    Nothing,
+    /// It is there, but its module has no such instance.
+    Module(&'c ResourceConfig),
+    /// These instances.
+    Instances(&'c ResourceConfig, &'c Expansion),
+}
+
+impl<'c> Wanted<'c> {
+    fn config(self) -> Option<&'c ResourceConfig> {
+        match self {
+            Wanted::Nothing => None,
+            Wanted::Module(config) | Wanted::Instances(config, _) => Some(config),
+        }
     }
+
+    fn contains(self, key: &InstanceKey) -> bool {
+        matches!(self, Wanted::Instances(_, expansion) if expansion.contains(key))
+    }
+
+    /// Why an instance goes.
+    fn reason(self, key: &InstanceKey) -> Reason {
+        let expansion = match self {
+            Wanted::Nothing => return Reason::DeleteBecauseNoResourceConfig,
+            Wanted::Module(_) => return Reason::DeleteBecauseNoModule,
+            Wanted::Instances(_, expansion) => expansion,
+        };
+        match (expansion, key) {
+            (Expansion::Count(_), InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
+            (Expansion::ForEach(_), InstanceKey::String(_)) => Reason::DeleteBecauseEachKey,
+            _ => Reason::DeleteBecauseWrongRepetition,
+        }
+    }
+}
+
+/// Where a state has something of each resource.
+pub(crate) fn in_state(state: &State) -> HashMap<ConfigResource, Vec<AbsResource>> {
+    let mut found: HashMap<ConfigResource, Vec<AbsResource>> = HashMap::new();
+    for address in state.resources.keys() {
+        found.entry(address.config()).or_default().push(address.clone());
+    }
+    found
+}
+
+/// What all of several visits have to tell; if one failed, all together have.
+fn gather(results: impl IntoIterator<Item = Result<Diags, Diags>>) -> Result<Diags, Diags> {
+    let mut failed = false;
+    let mut diags = Diags::new();
+    for result in results {
+        failed |= result.is_err();
+        let (Ok(told) | Err(told)) = result;
+        diags.extend(told);
+    }
+    if failed { Err(diags) } else { Ok(diags) }
 }
 
 /// The fault of destroying what must not be destroyed.

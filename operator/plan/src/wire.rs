@@ -5,6 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use ashlar_addr::Module;
 use ashlar_diag::{Diag, Diags};
 use ashlar_value::{Dialect, Marks, Path, PathStep, Value, json, msgpack};
 use serde::{Deserialize, Serialize};
@@ -31,6 +32,7 @@ struct PlanWire {
     workspace: String,
     dialect: u8,
     config: Vec<(String, String)>,
+    modules: Vec<(Vec<String>, String)>,
     variables: Vec<(String, ValueWire)>,
     #[serde(with = "serde_bytes")]
     previous_state: Vec<u8>,
@@ -99,14 +101,18 @@ struct OutputWire {
 #[derive(Serialize, Deserialize)]
 enum OpWire {
     Configure(String),
-    Local(String),
+    Call(Vec<String>),
+    Variable(Vec<String>, String),
+    Validate(Vec<String>, String),
+    Local(Vec<String>, String),
     Write(usize),
     Read(usize),
     Delete(usize),
     Drop(usize),
     Settle(String),
     Join(u32),
-    Output(String),
+    Output(Vec<String>, String),
+    Close(Vec<String>),
 }
 
 const ACTIONS: [Action; 7] = [
@@ -119,7 +125,7 @@ const ACTIONS: [Action; 7] = [
     Action::Delete,
 ];
 
-const REASONS: [Reason; 10] = [
+const REASONS: [Reason; 11] = [
     Reason::ReplaceBecauseTainted,
     Reason::ReplaceBecauseCannotUpdate,
     Reason::ReplaceByRequest,
@@ -128,6 +134,7 @@ const REASONS: [Reason; 10] = [
     Reason::DeleteBecauseWrongRepetition,
     Reason::DeleteBecauseCountIndex,
     Reason::DeleteBecauseEachKey,
+    Reason::DeleteBecauseNoModule,
     Reason::ReadBecauseConfigUnknown,
     Reason::ReadBecauseDependencyPending,
 ];
@@ -178,6 +185,11 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .config
             .iter()
             .map(|(name, text)| (name.to_string(), text.to_string()))
+            .collect(),
+        modules: plan
+            .modules
+            .iter()
+            .map(|(path, folder)| (module_out(path), folder.to_string()))
             .collect(),
         variables: plan
             .variables
@@ -289,6 +301,11 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .into_iter()
             .map(|(name, text)| (name.into(), text.into()))
             .collect(),
+        modules: wire
+            .modules
+            .into_iter()
+            .map(|(path, folder)| (module_in(path), folder.into()))
+            .collect(),
         variables,
         previous_state: ashlar_state::read(&wire.previous_state)?,
         prior_state: ashlar_state::read(&wire.prior_state)?,
@@ -303,6 +320,14 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
         timestamp: wire.timestamp,
         errored: wire.errored,
     })
+}
+
+fn module_out(module: &Module) -> Vec<String> {
+    module.0.iter().map(ToString::to_string).collect()
+}
+
+fn module_in(names: Vec<String>) -> Module {
+    Module(names.into_iter().map(Arc::from).collect())
 }
 
 fn parse<T: std::str::FromStr<Err = ashlar_addr::ParseError>>(text: &str) -> Result<T, Diags> {
@@ -450,28 +475,36 @@ fn output_out(output: &OutputChange) -> Result<OutputWire, Diags> {
 fn op_out(op: &Op) -> OpWire {
     match op {
         Op::Configure(provider) => OpWire::Configure(provider.to_string()),
-        Op::Local(name) => OpWire::Local(name.to_string()),
+        Op::Call(module) => OpWire::Call(module_out(module)),
+        Op::Variable(module, name) => OpWire::Variable(module_out(module), name.to_string()),
+        Op::Validate(module, name) => OpWire::Validate(module_out(module), name.to_string()),
+        Op::Local(module, name) => OpWire::Local(module_out(module), name.to_string()),
         Op::Write(at) => OpWire::Write(*at),
         Op::Read(at) => OpWire::Read(*at),
         Op::Delete(at) => OpWire::Delete(*at),
         Op::Drop(at) => OpWire::Drop(*at),
         Op::Settle(resource) => OpWire::Settle(resource.to_string()),
         Op::Join(join) => OpWire::Join(*join),
-        Op::Output(name) => OpWire::Output(name.to_string()),
+        Op::Output(module, name) => OpWire::Output(module_out(module), name.to_string()),
+        Op::Close(module) => OpWire::Close(module_out(module)),
     }
 }
 
 fn op_in(wire: OpWire) -> Result<Op, Diags> {
     Ok(match wire {
         OpWire::Configure(provider) => Op::Configure(parse(&provider)?),
-        OpWire::Local(name) => Op::Local(name.into()),
+        OpWire::Call(module) => Op::Call(module_in(module)),
+        OpWire::Variable(module, name) => Op::Variable(module_in(module), name.into()),
+        OpWire::Validate(module, name) => Op::Validate(module_in(module), name.into()),
+        OpWire::Local(module, name) => Op::Local(module_in(module), name.into()),
         OpWire::Write(at) => Op::Write(at),
         OpWire::Read(at) => Op::Read(at),
         OpWire::Delete(at) => Op::Delete(at),
         OpWire::Drop(at) => Op::Drop(at),
         OpWire::Settle(resource) => Op::Settle(parse(&resource)?),
         OpWire::Join(join) => Op::Join(join),
-        OpWire::Output(name) => Op::Output(name.into()),
+        OpWire::Output(module, name) => Op::Output(module_in(module), name.into()),
+        OpWire::Close(module) => Op::Close(module_in(module)),
     })
 }
 

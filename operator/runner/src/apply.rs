@@ -13,7 +13,8 @@ use crate::{
     files::Files,
     functions::ProviderFunctions,
     outside::SystemOutside,
-    plan::{home, load_module},
+    modules::Modules,
+    plan::{home, load_from},
     providers::{Place, find_pinned, plugins},
     redact::redactor,
     settings::Settings,
@@ -79,7 +80,14 @@ async fn attempt(
     outcome: &mut ApplyOutcome,
 ) -> Result<(), Diags> {
     let plan = wire::decode(request.plan)?;
-    let (tree, diags) = load_module(&plan.config, plan.options.dialect, &mut outcome.sources);
+    let (tree, _, diags) = load_from(
+        &Modules::Kept(plan.modules.clone()),
+        &plan.config,
+        &request.folder,
+        request.confined,
+        plan.options.dialect,
+        &mut outcome.sources,
+    );
     if diags.has_errors() {
         return Err(diags);
     }
@@ -117,7 +125,7 @@ async fn attempt(
             outcome.schemas = schemas;
             let applied = ashlar_apply::apply(Inputs {
                 plan: &plan,
-                module: tree.root(),
+                tree: &tree,
                 schemas: &outcome.schemas,
                 providers: &*plugins,
                 caps: &caps,

@@ -20,7 +20,7 @@ pub use ashlar_apply::Patience;
 pub use files::Files;
 pub use functions::ProviderFunctions;
 pub use look::{LookRequest, Looked, look};
-pub use modules::{Folders, read_folder};
+pub use modules::{Folders, Given, Modules, read_folder};
 pub use outside::SystemOutside;
 pub use plan::{PlanOutcome, PlanRequest, bounded, load_module, plan};
 pub use settings::Settings;

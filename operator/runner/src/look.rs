@@ -61,7 +61,7 @@ impl Looked {
     /// The values of everything, and what is at fault with some.
     pub fn values(&self) -> (Values<'_>, Diags) {
         ashlar_plan::look(
-            self.tree.root(),
+            &self.tree,
             &self.variables,
             &self.state,
             &self.schemas,
@@ -80,6 +80,7 @@ pub async fn look(
     let mut folders = Folders {
         root: request.folder.clone(),
         dialect: request.dialect,
+        confines: None,
     };
     let constants = BTreeMap::new();
     let (tree, mut diags) =

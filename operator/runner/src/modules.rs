@@ -1,7 +1,12 @@
-//! Called modules that lie in folders beside the root module.
+//! Called modules: in folders beside the root module, or among files that are at hand already.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
+use ashlar_addr::Module;
 use ashlar_config::{
     Files, FoundModule, Library, ModuleRequest, is_config,
     source::{ModuleSource, clean},
@@ -9,25 +14,49 @@ use ashlar_config::{
 use ashlar_diag::{Diag, Diags, decode};
 use ashlar_value::Dialect;
 
+/// Where the modules that a run's root module calls are found.
+#[derive(Clone, Debug, Default)]
+pub enum Modules {
+    /// In folders, as their sources name them.
+    #[default]
+    Beside,
+    /// Among the run's files, each in a folder that is known: those of a stored plan.
+    Kept(BTreeMap<Module, Arc<str>>),
+}
+
 /// Finds modules in the folders that their sources name.
 pub struct Folders {
     /// The root module's folder.
     pub root: PathBuf,
     /// Whose language they are written in.
     pub dialect: Dialect,
+    /// The folder outside of which nothing is read, be it by way of links, if there are bounds.
+    pub confines: Option<PathBuf>,
 }
 
 impl Library for Folders {
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
-        let ModuleSource::Local(path) = request.source else {
-            let detail = format!(
-                "Ashlar does not fetch modules yet, and {} is none beside this one. Copy it into a folder, and name that.",
-                request.source
-            );
-            return Err(Diag::error("Not supported yet", detail).at(request.span).into());
+        let folder = beside(request)?;
+        let unreadable = |error: std::io::Error| {
+            let detail = format!("{}, called as {}, cannot be read: {error}.", folder, request.path);
+            Diags::from(Diag::error("Unreadable module directory", detail).at(request.span))
         };
-        let folder = clean(&format!("{}/{path}", request.from));
-        let files = read_folder(&self.root.join(&folder), &folder, self.dialect).map_err(|error| {
+        let path = self.root.join(&folder);
+        let within = match &self.confines {
+            Some(confines) => Some(confines.canonicalize().map_err(unreadable)?),
+            None => None,
+        };
+        if let Some(root) = &within
+            && !path.canonicalize().map_err(unreadable)?.starts_with(root)
+        {
+            let detail = format!(
+                "{folder} leads out of the workspace's source, and in a cluster nothing outside of it can be read."
+            );
+            return Err(Diag::error("Unreadable module directory", detail)
+                .at(request.span)
+                .into());
+        }
+        let files = read(&path, &folder, self.dialect, within.as_deref()).map_err(|error| {
             let detail = format!("{}, called as {}, cannot be read: {error}.", folder, request.path);
             Diags::from(Diag::error("Unreadable module directory", detail))
         })?;
@@ -38,28 +67,104 @@ impl Library for Folders {
     }
 }
 
+/// The folder of a called module that lies beside its caller.
+fn beside(request: &ModuleRequest<'_>) -> Result<String, Diags> {
+    let ModuleSource::Local(path) = request.source else {
+        let detail = format!(
+            "Ashlar does not fetch modules yet, and {} is none beside this one. Copy it into a folder, and name that.",
+            request.source
+        );
+        return Err(Diag::error("Not supported yet", detail).at(request.span).into());
+    };
+    Ok(clean(&format!("{}/{path}", request.from)))
+}
+
+/// Finds modules among files that are at hand, their folders in front of their names.
+pub struct Given<'f> {
+    /// All files.
+    pub files: &'f [(Arc<str>, Arc<str>)],
+    /// The folder of each module, where they are not where their sources say.
+    pub folders: Option<&'f BTreeMap<Module, Arc<str>>>,
+    /// Whose language they are written in.
+    pub dialect: Dialect,
+}
+
+impl Library for Given<'_> {
+    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        let folder: Arc<str> = match self.folders {
+            None => beside(request)?.into(),
+            Some(folders) => folders.get(request.path).cloned().ok_or_else(|| {
+                let detail = format!("What is stored of the configuration does not hold {}.", request.path);
+                Diags::from(Diag::error("Module not installed", detail).at(request.span))
+            })?,
+        };
+        let is_inside = |name: &str| {
+            let rest = name.strip_prefix(&*folder).and_then(|rest| rest.strip_prefix('/'));
+            rest.is_some_and(|rest| !rest.contains('/') && is_config(rest, self.dialect))
+        };
+        let files: Files = self
+            .files
+            .iter()
+            .filter(|(name, _)| is_inside(name))
+            .cloned()
+            .collect();
+        if files.is_empty() {
+            let detail = format!("{folder}, called as {}, is no folder with configuration.", request.path);
+            return Err(Diag::error("Unreadable module directory", detail).into());
+        }
+        Ok(FoundModule { folder, files })
+    }
+}
+
+/// Hands on what another library finds, and keeps the files.
+pub(crate) struct Keeping<'l> {
+    pub(crate) library: &'l mut dyn Library,
+    pub(crate) files: Files,
+    pub(crate) seen: BTreeSet<Arc<str>>,
+}
+
+impl Library for Keeping<'_> {
+    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        let found = self.library.find(request)?;
+        if self.seen.insert(found.folder.clone()) {
+            self.files.extend(found.files.iter().cloned());
+        }
+        Ok(found)
+    }
+}
+
 /// Largest configuration file, in bytes.
 const LARGEST: u64 = 64 << 20;
 
 /// The configuration files of a folder; `shown`: how it is called in front of their names, if it is another than the root
 /// module's.
 pub fn read_folder(folder: &Path, shown: &str, dialect: Dialect) -> std::io::Result<Files> {
+    read(folder, shown, dialect, None)
+}
+
+fn read(folder: &Path, shown: &str, dialect: Dialect, within: Option<&Path>) -> std::io::Result<Files> {
     let mut files = Files::new();
     for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let Ok(name) = entry.file_name().into_string() else {
             continue;
         };
-        if !is_config(&name, dialect) || entry.path().is_dir() {
+        let path = entry.path();
+        if !is_config(&name, dialect) || path.is_dir() {
             continue;
         }
-        let metadata = std::fs::metadata(entry.path())?;
+        if let Some(within) = within
+            && !path.canonicalize()?.starts_with(within)
+        {
+            let why = format!("{name} is a link that leads out of the workspace's source");
+            return Err(std::io::Error::other(why));
+        }
+        let metadata = std::fs::metadata(&path)?;
         if !metadata.is_file() || metadata.len() > LARGEST {
-            let path = entry.path();
             let why = format!("{} is no file, or is larger than {LARGEST} bytes", path.display());
             return Err(std::io::Error::other(why));
         }
-        let text = std::fs::read(entry.path())?;
+        let text = std::fs::read(path)?;
         let text = decode(&name, text);
         let name = if shown.is_empty() {
             name

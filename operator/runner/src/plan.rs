@@ -1,8 +1,13 @@
 //! From files to a plan.
 
-use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
-use ashlar_config::{Absent, FoundModule, Input, Library, ModuleRequest, Tree, limits, resolve_variables};
+use ashlar_config::{Absent, Files as SourceFiles, Input, Library, Tree, limits, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_eval::with_budget;
 use ashlar_plan::{FunctionResults, Inputs, Options, Plan, Schemas, fetch_schemas, wire};
@@ -14,6 +19,7 @@ use ashlar_value::Dialect;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
+    modules::{Folders, Given, Keeping, Modules},
     outside::SystemOutside,
     providers::{Place, choose, plugins},
     redact::redactor,
@@ -22,8 +28,10 @@ use crate::{
 
 /// What is to be planned.
 pub struct PlanRequest {
-    /// The root module's files: name and text.
-    pub files: Vec<(Arc<str>, Arc<str>)>,
+    /// The root module's files: name and text. Beside them those of called modules, where these are kept with them.
+    pub files: SourceFiles,
+    /// Where the modules it calls are found.
+    pub modules: Modules,
     /// Values for its variables.
     pub inputs: BTreeMap<Arc<str>, Input>,
     /// The texts that places of the values lie in.
@@ -62,21 +70,61 @@ pub fn bounded<T>(work: impl FnOnce() -> T) -> T {
     with_budget(CONSTANTS, work)
 }
 
-/// Reads the root module from its files, and tells what of it cannot be planned.
-pub fn load_module(files: &[(Arc<str>, Arc<str>)], dialect: Dialect, sources: &mut Sources) -> (Tree, Diags) {
+/// Reads the root module from its files and the modules it calls from a library, and tells what of them cannot be planned.
+/// The files are those of all modules.
+pub fn load_module(
+    files: &[(Arc<str>, Arc<str>)],
+    dialect: Dialect,
+    library: &mut dyn Library,
+    sources: &mut Sources,
+) -> (Tree, SourceFiles, Diags) {
     let constants = BTreeMap::new();
+    let mut keeping = Keeping {
+        library,
+        files: root_files(files),
+        seen: BTreeSet::new(),
+    };
+    let root = keeping.files.clone();
     let (tree, mut diags) =
-        bounded(|| ashlar_config::load(files.to_vec(), dialect, &constants, &mut NoModules, sources));
+        bounded(|| ashlar_config::load(root, dialect, &constants, &mut keeping, sources));
     diags.extend(limits(&tree));
-    (tree, diags)
+    (tree, keeping.files, diags)
 }
 
-/// That modules are called is told by [`limits`].
-struct NoModules;
+/// Files in folders are those of called modules.
+fn root_files(files: &[(Arc<str>, Arc<str>)]) -> SourceFiles {
+    let root = files.iter().filter(|(name, _)| !name.contains('/'));
+    root.cloned().collect()
+}
 
-impl Library for NoModules {
-    fn find(&mut self, _request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
-        Err(Diags::new())
+/// Loads a run's modules from where they are.
+pub(crate) fn load_from(
+    modules: &Modules,
+    files: &[(Arc<str>, Arc<str>)],
+    folder: &Path,
+    confined: bool,
+    dialect: Dialect,
+    sources: &mut Sources,
+) -> (Tree, SourceFiles, Diags) {
+    match modules {
+        Modules::Beside => {
+            let root = folder.to_owned();
+            let mut library = Folders {
+                root,
+                dialect,
+                confined,
+            };
+            load_module(files, dialect, &mut library, sources)
+        }
+        Modules::Kept(folders) => {
+            let folders = Some(folders);
+            let mut library = Given {
+                files,
+                folders,
+                dialect,
+            };
+            load_module(files, dialect, &mut library, sources)
+        }
     }
 }
 
@@ -118,7 +166,14 @@ async fn attempt(
     diags: &mut Diags,
     redacted: &mut Redactor,
 ) -> Option<Plan> {
-    let (tree, faults) = load_module(&request.files, request.options.dialect, sources);
+    let (tree, files, faults) = load_from(
+        &request.modules,
+        &request.files,
+        &request.folder,
+        request.confined,
+        request.options.dialect,
+        sources,
+    );
     diags.extend(faults);
     if diags.has_errors() {
         return None;
@@ -165,7 +220,7 @@ async fn attempt(
             *schemas = fetched;
             let inputs = Inputs {
                 tree: &tree,
-                files: request.files,
+                files,
                 variables,
                 state: request.state,
                 options: request.options,

@@ -58,6 +58,7 @@ async fn attempt(
     let mut library = Folders {
         root: folder.clone(),
         dialect,
+        confines: None,
     };
     let (tree, mut diags) = ashlar_config::load(files, dialect, &BTreeMap::new(), &mut library, sources);
     if diags.has_errors() {

@@ -61,6 +61,7 @@ fn plan(steps: Vec<Step>) -> Plan {
     Plan {
         options: Options::default(),
         config: Vec::new(),
+        modules: BTreeMap::new(),
         variables: BTreeMap::new(),
         previous_state: state.clone(),
         prior_state: state,
@@ -90,7 +91,7 @@ fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
     let plan = plan(steps);
     let inputs = Inputs {
         plan: &plan,
-        module: tree.root(),
+        tree: &tree,
         schemas: &Schemas::new(),
         providers: &Nowhere,
         caps: &NoCaps,
@@ -111,7 +112,7 @@ fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
 
 fn local(name: &str, after: &[u32]) -> Step {
     Step {
-        op: Op::Local(name.into()),
+        op: Op::Local(ashlar_addr::Module::root(), name.into()),
         after: after.iter().copied().map(StepId).collect(),
     }
 }

@@ -63,7 +63,7 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
     if faults.has_errors() {
         printer.note("Because of the faults above, some expressions have no known value here.");
     }
-    let scope = values.scope();
+    let scope = values.root().scope();
     let console = Console {
         scope: &scope,
         sources: &sources,

@@ -8,7 +8,7 @@ use ashlar_plan::{
     Schemas,
     node::{PASSES, Sight, build},
 };
-use ashlar_runner::load_module;
+use ashlar_runner::{Folders, load_module};
 use ashlar_store::file::FileStore;
 
 use super::inputs;
@@ -27,9 +27,15 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
         );
     }
     let mut sources = Sources::new();
-    let (tree, diags) = load_module(
+    let mut library = Folders {
+        root: args.place.dir.clone(),
+        dialect: args.language.dialect,
+        confines: None,
+    };
+    let (tree, _, diags) = load_module(
         &inputs::module_files(&args.place.dir, args.language.dialect)?,
         args.language.dialect,
+        &mut library,
         &mut sources,
     );
     printer.diags(&diags, &sources);
@@ -45,7 +51,7 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
     };
     let schemas = Schemas::new();
     let sight = Sight {
-        module: tree.root(),
+        tree: &tree,
         state: &recovered.state,
         schemas: &schemas,
     };

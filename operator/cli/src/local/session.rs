@@ -6,7 +6,7 @@ use anyhow::Context;
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, text};
 use ashlar_provider::{Fence, Launcher, Redactor};
-use ashlar_runner::{PlanOutcome, PlanRequest, Settings, plan};
+use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_store::{Recovered, file::FileStore};
 
 use super::{identity::Identity, inputs, progress::Lines};
@@ -91,6 +91,7 @@ impl<'a> Session<'a> {
             Mode::Normal
         };
         let request = PlanRequest {
+            modules: Modules::default(),
             files: inputs::module_files(&self.dir, choices.language.dialect)?,
             inputs: given,
             sources,

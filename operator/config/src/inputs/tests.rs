@@ -99,9 +99,14 @@ fn an_undeclared_name_counts_by_its_origin() {
 fn validations_that_look_further_are_left_for_later() {
     let mut sources = Sources::new();
     let (tree, _) = crate::fixture::load_text(DECLARED, &mut sources);
-    let later: Vec<&str> = later_validations(tree.root())
-        .map(|(variable, _)| &*variable.name)
-        .collect();
+    let is_left = |variable: &&ashlar_eval::Variable| {
+        variable
+            .validations
+            .iter()
+            .any(|rule| !looks_at_variables_only(rule))
+    };
+    let left = tree.root().variables.values().filter(is_left);
+    let later: Vec<&str> = left.map(|variable| &*variable.name).collect();
     assert_eq!(later, ["wide"]);
 }
 

@@ -123,9 +123,9 @@ fn a_whole_module_is_read() {
         b.provider_config.to_string(),
         "provider[\"forge.test/studio/kiln\"]"
     );
-    let config = module.provider_block(&a.provider_config).unwrap();
+    let config = module.own_block(&a.provider_config).unwrap();
     assert_eq!(config.body.attributes.len(), 1);
-    assert!(module.provider_block(&b.provider_config).is_none());
+    assert!(module.own_block(&b.provider_config).is_none());
     let needed: Vec<String> = module
         .requirements()
         .iter()
@@ -168,7 +168,6 @@ fn files_are_read_in_order_of_their_names() {
 #[test]
 fn what_the_engine_does_not_run_is_refused_at_its_line() {
     for (text, end) in [
-        ("module \"m\" {\n  source = \"./m\"\n}\n", 11),
         ("moved {\n  from = a.b\n  to = a.c\n}\n", 6),
         ("import {\n  to = a.b\n  id = \"x\"\n}\n", 7),
         ("removed {\n  from = a.b\n}\n", 8),

@@ -12,7 +12,7 @@ use ashlar_config::{Input, InputValue, Origin, parse_values_file};
 use ashlar_diag::Sources;
 use ashlar_plan::{Mode, Options, Plan, Schemas, show};
 use ashlar_port::{StopFlag, Unwatched};
-use ashlar_runner::{ApplyRequest, Patience, PlanRequest, Settings, apply, load_module, plan};
+use ashlar_runner::{ApplyRequest, Patience, Folders, Modules, PlanRequest, Settings, apply, load_module, plan, validate};
 use ashlar_store::file::FileStore;
 use ashlar_value::Dialect;
 use serde_json::{Value as Json, json};
@@ -49,6 +49,9 @@ impl Bench {
         self.prepare(step)?;
         let action = step["action"].as_str().context("a step without action")?;
         let mut out = json!({ "name": step["name"], "action": action });
+        if action == "validate" {
+            return self.validate(out).await;
+        }
         let mode = match action {
             "plan" | "apply" => Mode::Normal,
             "destroy" => Mode::Destroy,
@@ -64,7 +67,12 @@ impl Bench {
         let marks = self.marks();
         let files = self.module_files()?;
         let mut sources = Sources::new();
-        let (_, faults) = load_module(&files, Dialect::Terraform, &mut sources);
+        let mut library = Folders {
+            root: self.work.clone(),
+            dialect: Dialect::Terraform,
+            confines: None,
+        };
+        let (_, _, faults) = load_module(&files, Dialect::Terraform, &mut library, &mut sources);
         if faults.has_errors() {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
             return self.finish(out);
@@ -80,6 +88,7 @@ impl Bench {
         }
         let request = PlanRequest {
             files,
+            modules: Modules::default(),
             inputs,
             sources,
             env: self.environment(step),
@@ -245,6 +254,22 @@ impl Bench {
     }
 
     /// What every phase has: exit, diagnostics, calls, lines written by provisioners.
+    /// Checks the configuration as it lies there.
+    async fn validate(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
+        let mut sources = Sources::new();
+        let checked = validate(
+            &self.settings,
+            self.work.clone(),
+            self.module_files()?,
+            Dialect::Terraform,
+            &mut sources,
+        )
+        .await;
+        let failed = checked.diags.has_errors();
+        out["validate"] = self.phase(u8::from(failed), &checked.diags, &sources, &self.marks())?;
+        self.finish(out)
+    }
+
     fn phase(
         &self,
         exit: u8,

@@ -45,7 +45,7 @@ pub struct Settled {
     pub planned: Option<Action>,
 }
 
-impl Instance<'_> {
+impl Instance<'_, '_> {
     /// Plans this instance from its prior object. Its preconditions have been checked.
     pub async fn plan_change(
         &self,
@@ -53,7 +53,7 @@ impl Instance<'_> {
         prior: Option<&Live>,
         settled: Settled,
     ) -> Result<PlannedInstance, Diags> {
-        let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
+        let scope = self.module.instance_scope(self.repetition.clone(), None);
         let (original, mut diags) = decode_block(&self.config.body, &self.schema.block, &scope);
         if diags.has_errors() {
             return Err(diags);
@@ -319,7 +319,7 @@ fn marks_differ(before: &Value, after: &Value) -> bool {
 }
 
 /// A change that does nothing, for an object that is left as it is.
-pub fn no_op(instance: &Instance<'_>, object: &Live) -> Change {
+pub fn no_op(instance: &Instance<'_, '_>, object: &Live) -> Change {
     Change {
         address: instance.address.clone(),
         deposed: None,

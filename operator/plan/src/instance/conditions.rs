@@ -12,11 +12,8 @@ use super::Instance;
 use crate::model::{Check, CheckStatus};
 
 /// Checks what must hold before the instance is looked at. The diagnostics hold an error if it must not be.
-pub fn check_preconditions(instance: &Instance<'_>) -> (Check, Diags) {
-    let scope = instance
-        .engine
-        .values
-        .instance_scope(instance.repetition.clone(), None);
+pub fn check_preconditions(instance: &Instance<'_, '_>) -> (Check, Diags) {
+    let scope = instance.module.instance_scope(instance.repetition.clone(), None);
     check(
         &instance.config.lifecycle.preconditions,
         &scope,
@@ -26,11 +23,8 @@ pub fn check_preconditions(instance: &Instance<'_>) -> (Check, Diags) {
 }
 
 /// Checks what must hold once the instance's value is known (or planned): `value` is what `self` means.
-pub fn check_postconditions(instance: &Instance<'_>, value: &Value) -> (Check, Diags) {
-    let scope = instance
-        .engine
-        .values
-        .instance_scope(instance.repetition.clone(), Some(value.clone()));
+pub fn check_postconditions(instance: &Instance<'_, '_>, value: &Value) -> (Check, Diags) {
+    let scope = instance.module.instance_scope(instance.repetition.clone(), Some(value.clone()));
     check(
         &instance.config.lifecycle.postconditions,
         &scope,

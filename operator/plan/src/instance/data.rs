@@ -35,7 +35,7 @@ pub struct DataOutcome {
     pub diags: Diags,
 }
 
-impl Instance<'_> {
+impl Instance<'_, '_> {
     /// Reads the data source now, unless its configuration is not known or `pending` says something it depends on will
     /// change.
     pub async fn read_data(&self, pending: bool) -> Result<DataOutcome, Diags> {
@@ -50,7 +50,7 @@ impl Instance<'_> {
                 diags,
             });
         }
-        let scope = self.engine.values.instance_scope(self.repetition.clone(), None);
+        let scope = self.module.instance_scope(self.repetition.clone(), None);
         let (config, remarks) = decode_block(&self.config.body, &self.schema.block, &scope);
         diags.extend(remarks);
         if diags.has_errors() {

@@ -31,7 +31,7 @@ pub struct Outcome {
     pub diags: Diags,
 }
 
-impl Instance<'_> {
+impl Instance<'_, '_> {
     /// Plans this instance of a managed resource.
     pub async fn plan_managed(
         &self,

@@ -16,20 +16,25 @@ use ashlar_config::ResourceConfig;
 use ashlar_value::{Value, schema::Schema};
 use std::sync::Arc;
 
-use crate::{engine::Engine, values::Repetition};
+use crate::{
+    engine::Engine,
+    values::{ModuleValues, Repetition},
+};
 
 /// One instance of a resource in the configuration.
-pub struct Instance<'a> {
+pub struct Instance<'w, 'a> {
     /// The walk it belongs to.
-    pub engine: &'a Engine<'a>,
+    pub engine: &'w Engine<'a>,
     /// Its address.
     pub address: ResourceInstance,
+    /// What expressions of its module refer to.
+    pub module: Arc<ModuleValues<'a>>,
     /// Its resource's configuration.
-    pub config: &'a ResourceConfig,
+    pub config: &'w ResourceConfig,
     /// Its provider's configuration.
     pub provider: ProviderConfig,
     /// Its schema.
-    pub schema: &'a Schema,
+    pub schema: &'w Schema,
     /// What `each` and `count` mean.
     pub repetition: Repetition,
     /// What it depends on by its configuration, transitively; sorted.

@@ -16,9 +16,9 @@ use crate::{
 };
 
 /// An object to be destroyed.
-pub struct Removal<'a> {
+pub struct Removal<'w, 'a> {
     /// The walk it belongs to.
-    pub engine: &'a Engine<'a>,
+    pub engine: &'w Engine<'a>,
     /// Its address.
     pub address: ResourceInstance,
     /// Its key, if it is deposed.
@@ -26,7 +26,7 @@ pub struct Removal<'a> {
     /// Its provider's configuration.
     pub provider: ProviderConfig,
     /// Its schema.
-    pub schema: &'a Schema,
+    pub schema: &'w Schema,
     /// Why it goes.
     pub reason: Option<Reason>,
 }
@@ -43,7 +43,7 @@ pub struct Removed {
     pub diags: Diags,
 }
 
-impl Removal<'_> {
+impl Removal<'_, '_> {
     /// Reads, refreshes and plans the destruction. With `plan` false nothing is planned (refresh only).
     pub async fn plan(&self, stored: &Object, options: &Options, plan: bool) -> Result<Removed, Diags> {
         let provider = self.engine.provider(&self.provider)?;

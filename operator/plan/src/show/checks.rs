@@ -64,7 +64,7 @@ fn addresses(text: &str) -> Checked {
             object.insert("module".to_owned(), module.to_string().into());
         }
     };
-    if let Some((module, word, name)) = simple(text) {
+    if let Some((module, word, name)) = declaration(text) {
         module_of(&module);
         let kind = if word == "output" { "output_value" } else { word };
         let config = module.config();
@@ -93,8 +93,9 @@ fn addresses(text: &str) -> Checked {
     Checked { declared, object }
 }
 
-/// `[module.]output.x`, `[module.]check.x`, `[module.]var.x`.
-fn simple(text: &str) -> Option<(ModuleInstance, &str, &str)> {
+/// What is no resource, by its address: `[MODULE.]output.NAME`, `[MODULE.]check.NAME`, `[MODULE.]var.NAME` as the module, the
+/// word and the name.
+pub fn declaration(text: &str) -> Option<(ModuleInstance, &str, &str)> {
     let (rest, name) = text.rsplit_once('.')?;
     let (module, word) = match rest.rsplit_once('.') {
         Some((module, word)) => (module.parse().ok()?, word),

@@ -20,6 +20,7 @@ use ashlar_value::schema::Schema;
 
 use crate::{Action, Change, Schemas};
 
+pub use checks::declaration;
 pub use counts::{Counts, summary};
 pub use plan::plan_json;
 pub use redacted::{RedactedChange, redacted_changes};

@@ -83,6 +83,9 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
         },
         Reason::DeleteBecauseCountIndex => format!("because index {key_text} is out of range for count"),
         Reason::DeleteBecauseEachKey => format!("because key {key_text} is not in for_each map"),
+        Reason::DeleteBecauseNoModule => {
+            format!("because {} is not in configuration", change.address.resource.module)
+        }
         Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
         Reason::ReadBecauseDependencyPending => {
             "depends on a resource or a module with changes pending".to_owned()

@@ -147,6 +147,7 @@ pub(crate) fn change(address: &str, action: Action, before: &str, after: &str) -
 pub(crate) fn plan(changes: Vec<Change>) -> Plan {
     Plan {
         options: Options::default(),
+        modules: std::collections::BTreeMap::new(),
         config: Vec::new(),
         variables: BTreeMap::new(),
         previous_state: Default::default(),

@@ -1,0 +1,157 @@
+//! What each node's configuration refers to, as nodes: the edges of the graph that follow from references.
+//!
+//! Faulty references are left out: evaluation reports those.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_addr::{ConfigResource, Mode, Module as ModuleAddr};
+use ashlar_config::{DependsOn, ResourceConfig};
+use ashlar_eval::{CheckRule, Subject, block_references, references};
+use ashlar_syntax::Expr;
+use ashlar_value::schema::Block;
+
+use crate::node::{Node, Nodes, Sight};
+
+/// A node and what it refers to.
+pub(crate) struct Needs {
+    pub(crate) node: Node,
+    pub(crate) needed: Nodes,
+}
+
+/// What each of the nodes refers to.
+pub(crate) fn needs<'a>(sight: &'a Sight<'a>, nodes: &'a [Node]) -> impl Iterator<Item = Needs> + 'a {
+    // The arguments of a call are looked up for each variable of the module.
+    let mut arguments: BTreeMap<&ModuleAddr, BTreeMap<Arc<str>, &Expr>> = BTreeMap::new();
+    for path in sight.tree.members.keys().filter(|path| !path.is_root()) {
+        arguments.insert(path, sight.tree.arguments(path));
+    }
+    nodes.iter().map(move |node| {
+        let mut found = Finder::default();
+        found.of_node(sight, node, &arguments);
+        Needs {
+            node: node.clone(),
+            needed: found.0,
+        }
+    })
+}
+
+/// The nodes that a subject means in a module: with a variable its validations, with a whole module its end.
+pub(crate) fn subject_nodes(module: &ModuleAddr, subject: &Subject) -> Vec<Node> {
+    match subject {
+        Subject::Var(name) => vec![
+            Node::Variable(module.clone(), name.clone()),
+            Node::Validation(module.clone(), name.clone()),
+        ],
+        Subject::Local(name) => vec![Node::Local(module.clone(), name.clone())],
+        Subject::Resource(resource) => vec![Node::Resource(resource.within_config(module.clone()))],
+        Subject::Module { call, output } => {
+            let called = module.child(call.clone());
+            vec![match output {
+                Some(output) => Node::Output(called, output.clone()),
+                None => Node::Close(called),
+            }]
+        }
+        _ => Vec::new(),
+    }
+}
+
+#[derive(Default)]
+struct Finder(Nodes);
+
+impl Finder {
+    fn of_node<'a>(
+        &mut self,
+        sight: &Sight<'a>,
+        node: &Node,
+        arguments: &BTreeMap<&ModuleAddr, BTreeMap<Arc<str>, &'a Expr>>,
+    ) {
+        let member = |path: &ModuleAddr| sight.tree.members.get(path).map(|member| &member.module);
+        match node {
+            Node::Call(path) => {
+                if let Some((parent, call)) = sight.tree.call(path) {
+                    self.exprs(&parent, call.count.iter().chain(&call.for_each));
+                    self.depends_on(&parent, call.depends_on.as_deref().unwrap_or_default());
+                }
+            }
+            Node::Variable(path, name) => {
+                let given = arguments.get(path).and_then(|given| given.get(name));
+                if let (Some(expr), Some(parent)) = (given, path.parent()) {
+                    self.exprs(&parent, [*expr]);
+                }
+            }
+            Node::Validation(path, name) => {
+                if let Some(variable) = member(path).and_then(|module| module.variables.get(name)) {
+                    self.rules(path, &variable.validations);
+                }
+            }
+            Node::Local(path, name) => {
+                if let Some(local) = member(path).and_then(|module| module.locals.get(name)) {
+                    self.exprs(path, [&local.expr]);
+                }
+            }
+            Node::Output(path, name) => {
+                if let Some(output) = member(path).and_then(|module| module.outputs.get(name)) {
+                    self.exprs(path, output.expressions());
+                    self.depends_on(path, &output.depends_on);
+                }
+            }
+            Node::Resource(resource) => {
+                if let Some(config) = sight.tree.resource(resource) {
+                    let path = &resource.module;
+                    self.exprs(path, config.expressions());
+                    if let Some(schema) = resource_block(sight, config, resource) {
+                        let (found, _) = block_references(&config.body, schema);
+                        self.subjects(path, found.iter().map(|reference| &reference.subject));
+                    }
+                    self.depends_on(path, &config.depends_on);
+                }
+            }
+            Node::Provider(provider) => {
+                let block = sight.tree.provider_block(provider);
+                if let (Some(block), Some(schemas)) = (block, sight.schemas.get(&provider.provider)) {
+                    let (found, _) = block_references(&block.body, &schemas.provider.block);
+                    self.subjects(&provider.module, found.iter().map(|reference| &reference.subject));
+                }
+            }
+            Node::Orphan(_) | Node::Close(_) => {}
+        }
+    }
+
+    fn subjects<'s>(&mut self, module: &ModuleAddr, subjects: impl IntoIterator<Item = &'s Subject>) {
+        let nodes = subjects
+            .into_iter()
+            .flat_map(|subject| subject_nodes(module, subject));
+        self.0.extend(nodes);
+    }
+
+    fn exprs<'e>(&mut self, module: &ModuleAddr, exprs: impl IntoIterator<Item = &'e Expr>) {
+        for expr in exprs {
+            let (found, _) = references(expr);
+            self.subjects(module, found.iter().map(|reference| &reference.subject));
+        }
+    }
+
+    fn rules(&mut self, module: &ModuleAddr, rules: &[CheckRule]) {
+        for rule in rules {
+            self.exprs(module, [&rule.condition, &rule.error_message]);
+        }
+    }
+
+    fn depends_on(&mut self, module: &ModuleAddr, entries: &[DependsOn]) {
+        self.subjects(module, entries.iter().map(|entry| &entry.subject));
+    }
+}
+
+fn resource_block<'a>(
+    sight: &Sight<'a>,
+    config: &ResourceConfig,
+    resource: &ConfigResource,
+) -> Option<&'a Block> {
+    let schemas = sight.schemas.get(&config.provider_config.provider)?;
+    let of = match resource.resource.mode {
+        Mode::Managed => &schemas.resources,
+        Mode::Data => &schemas.data_sources,
+        Mode::Ephemeral => &schemas.ephemeral_resources,
+    };
+    of.get(&resource.resource.kind).map(|schema| &schema.block)
+}
