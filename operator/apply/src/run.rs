@@ -14,8 +14,8 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
-    Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas, StepId, Values,
-    expand,
+    Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas,
+    StepId, Values, expand,
     instance::Instance,
     lock,
     node::{Sight, build},

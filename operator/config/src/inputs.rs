@@ -7,8 +7,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::{
-    CheckRule, Given, Reference, Scope, Shape, Subject, Variable, calls_providers, evaluate_constant,
-    only_arguments, references,
+    CheckRule, Given, Reference, Scope, Shape, Subject, calls_providers, evaluate_constant, only_arguments,
+    references,
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::parse_file;

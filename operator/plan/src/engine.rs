@@ -154,7 +154,8 @@ impl<'a> Engine<'a> {
         let modules = self.values.instances(&config.module);
         // A module with provider blocks of its own is called once and without conditions; that was checked.
         let Some(module) = modules.first() else {
-            let detail = format!("The module that holds the provider configuration {config} has no instance.");
+            let detail =
+                format!("The module that holds the provider configuration {config} has no instance.");
             return Err(Diag::error("Provider configuration not present", detail).into());
         };
         let (value, mut diags) = decode_block(body, &schema.provider.block, &module.scope());

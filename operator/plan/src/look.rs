@@ -31,11 +31,7 @@ pub fn look<'a>(
     caps: &'a dyn Caps,
 ) -> (Values<'a>, Diags) {
     let values = Values::for_console(tree, variables, schemas, workspace, caps);
-    let sight = Sight {
-        tree,
-        state,
-        schemas,
-    };
+    let sight = Sight { tree, state, schemas };
     let graph = build(&sight, None);
     let mut diags = cycle_faults(&graph);
     if diags.has_errors() {
@@ -75,7 +71,11 @@ fn visit(
                 return Diags::new();
             };
             let (value, told) = ashlar_eval::evaluate_as(&output.value, &output.ty, &instance.scope());
-            let value = if told.has_errors() { Value::dynamic() } else { value };
+            let value = if told.has_errors() {
+                Value::dynamic()
+            } else {
+                value
+            };
             instance.set_output(name, seen_outside(output, value));
             told
         }),

@@ -10,10 +10,7 @@ use ashlar_config::Tree;
 use ashlar_state::State;
 
 /// Moves objects in the state; gives for each new address the one it had before.
-pub(crate) fn apply_implied(
-    tree: &Tree,
-    state: &mut State,
-) -> BTreeMap<ResourceInstance, ResourceInstance> {
+pub(crate) fn apply_implied(tree: &Tree, state: &mut State) -> BTreeMap<ResourceInstance, ResourceInstance> {
     let mut moved = BTreeMap::new();
     for (address, resource) in &mut state.resources {
         let Some(config) = tree.resource(&address.config()) else {

@@ -162,13 +162,13 @@ fn is_present(tree: &Tree, provider: &ProviderConfig) -> bool {
 }
 
 /// Adds what each module declares, as `names` tells, in the order of modules.
-fn add<'a, N: 'a>(
+fn add<'a, N>(
     graph: &mut Graph<Node>,
     sight: &Sight<'a>,
     names: impl Fn(&'a Member) -> N,
     node: fn(ModuleAddr, Arc<str>) -> Node,
 ) where
-    N: Iterator<Item = &'a Arc<str>>,
+    N: Iterator<Item = &'a Arc<str>> + 'a,
 {
     for (path, member) in &sight.tree.members {
         for name in names(member) {
@@ -246,7 +246,11 @@ fn link_modules(graph: &mut Graph<Node>, sight: &Sight<'_>) {
         }
     }
     for node in nodes {
-        let Some(module) = node.module().filter(|module| sight.tree.call(module).is_some()).cloned() else {
+        let Some(module) = node
+            .module()
+            .filter(|module| sight.tree.call(module).is_some())
+            .cloned()
+        else {
             continue;
         };
         graph.depend(node.clone(), Node::Call(module.clone()));

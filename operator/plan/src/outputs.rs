@@ -25,7 +25,9 @@ pub(crate) fn visit(walk: &PlanWalk<'_, '_>, module: &ModuleAddr, name: &Arc<str
         let (check, result) = judge(walk.engine, instance, name, None);
         let mut found = lock(&walk.found);
         if let Some(check) = check {
-            found.checks.insert(checked_address(&instance.address, "output", name), check);
+            found
+                .checks
+                .insert(checked_address(&instance.address, "output", name), check);
         }
         let (value, sensitive, diags) = match result {
             Ok(Evaluated {

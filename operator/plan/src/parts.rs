@@ -70,7 +70,8 @@ pub fn variable<'a>(
     let expr = arguments.get(name).copied();
     in_each(&*values.instances(module), |instance| {
         let mut diags = Diags::new();
-        let (Some(variable), Some(caller)) = (instance.module().variables.get(name), caller(values, instance))
+        let (Some(variable), Some(caller)) =
+            (instance.module().variables.get(name), caller(values, instance))
         else {
             return diags;
         };
@@ -151,11 +152,13 @@ pub fn checked_address(module: &impl fmt::Display, word: &str, name: &str) -> St
 pub(crate) fn add_vacant(tree: &Tree, status: CheckStatus, checks: &mut BTreeMap<String, Check>) {
     let mut found: BTreeSet<String> = BTreeSet::new();
     for address in checks.keys() {
-        found.insert(match (declaration(address), address.parse::<ResourceInstance>()) {
-            (Some((module, word, name)), _) => checked_address(&module.config(), word, name),
-            (None, Ok(instance)) => instance.resource.config().to_string(),
-            (None, Err(_)) => address.clone(),
-        });
+        found.insert(
+            match (declaration(address), address.parse::<ResourceInstance>()) {
+                (Some((module, word, name)), _) => checked_address(&module.config(), word, name),
+                (None, Ok(instance)) => instance.resource.config().to_string(),
+                (None, Err(_)) => address.clone(),
+            },
+        );
     }
     for (path, member) in &tree.members {
         let module = &member.module;

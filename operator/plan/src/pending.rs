@@ -44,7 +44,10 @@ fn watched(
     let mut module = resource.module.clone();
     while let Some((parent, call)) = tree.call(&module) {
         let waits = call.depends_on.as_deref().unwrap_or_default();
-        for node in waits.iter().flat_map(|waits| subject_nodes(&parent, &waits.subject)) {
+        for node in waits
+            .iter()
+            .flat_map(|waits| subject_nodes(&parent, &waits.subject))
+        {
             found.extend(resource_of(&node).cloned());
             add_behind(graph, &node, &mut found);
         }

@@ -8,8 +8,7 @@ use std::{
 };
 
 use ashlar_addr::{
-    AbsResource, DeposedKey, Mode as ResourceMode, ModuleInstance, ProviderConfig,
-    ResourceInstance,
+    AbsResource, DeposedKey, Mode as ResourceMode, ModuleInstance, ProviderConfig, ResourceInstance,
 };
 use ashlar_config::Tree;
 use ashlar_diag::Diags;

@@ -46,7 +46,9 @@ fn fires(walk: &PlanWalk<'_, '_>, instance: &Instance<'_, '_>, expr: &Expr) -> R
             .into());
     };
     let found = lock(&walk.found);
-    let planned = found.by_resource.get(&named.within(instance.module.address.clone()));
+    let planned = found
+        .by_resource
+        .get(&named.within(instance.module.address.clone()));
     let Some(planned) = planned else {
         return Err(no_change(&reference));
     };

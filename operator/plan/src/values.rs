@@ -207,13 +207,10 @@ impl<'a> Values<'a> {
 }
 
 impl<'a> ModuleValues<'a> {
-    fn new(
-        member: &'a Member,
-        address: ModuleInstance,
-        repetition: Repetition,
-        common: Common<'a>,
-    ) -> Self {
-        fn cells<'k, K: Clone + 'k, V, C: FromIterator<(K, OnceLock<V>)>>(keys: impl Iterator<Item = &'k K>) -> C {
+    fn new(member: &'a Member, address: ModuleInstance, repetition: Repetition, common: Common<'a>) -> Self {
+        fn cells<'k, K: Clone + 'k, V, C: FromIterator<(K, OnceLock<V>)>>(
+            keys: impl Iterator<Item = &'k K>,
+        ) -> C {
             keys.map(|key| (key.clone(), OnceLock::new())).collect()
         }
         let module = &member.module;

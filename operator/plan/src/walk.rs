@@ -104,9 +104,11 @@ impl<'a> PlanWalk<'_, 'a> {
             Node::Variable(module, name) => parts::variable(tree, values, module, name),
             // What is destroyed need not be valid.
             Node::Validation(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
-            Node::Validation(module, name) => parts::validation(tree, values, module, name, |address, check| {
-                lock(&self.found).checks.insert(address, check);
-            }),
+            Node::Validation(module, name) => {
+                parts::validation(tree, values, module, name, |address, check| {
+                    lock(&self.found).checks.insert(address, check);
+                })
+            }
             Node::Local(module, name) => parts::local(values, module, name),
             Node::Resource(resource) => self.visit_resource(resource).await,
             Node::Orphan(resource) => self.remove_others(resource, Wanted::Nothing).await,
@@ -258,15 +260,13 @@ impl<'a> PlanWalk<'_, 'a> {
 
     /// Plans the removal of all objects of a resource that its configuration does not want, deposed ones included. Those of
     /// a resource that is configured are managed with the provider that is configured, not with the one in state.
-    async fn remove_others(
-        &self,
-        address: &AbsResource,
-        wanted: Wanted<'_>,
-    ) -> Result<Diags, Diags> {
+    async fn remove_others(&self, address: &AbsResource, wanted: Wanted<'_>) -> Result<Diags, Diags> {
         let Some(state) = self.state.resources.get(address) else {
             return Ok(Diags::new());
         };
-        let provider = wanted.config().map_or(&state.provider, |config| &config.provider_config);
+        let provider = wanted
+            .config()
+            .map_or(&state.provider, |config| &config.provider_config);
         let mut removals = Vec::new();
         for (key, instance) in &state.instances {
             let orphan = !wanted.contains(key);

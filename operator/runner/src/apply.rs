@@ -12,8 +12,8 @@ use ashlar_state::State;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
-    outside::SystemOutside,
     modules::Modules,
+    outside::SystemOutside,
     plan::{home, load_from},
     providers::{Place, find_pinned, plugins},
     redact::redactor,
@@ -84,7 +84,7 @@ async fn attempt(
         &Modules::Kept(plan.modules.clone()),
         &plan.config,
         &request.folder,
-        request.confined,
+        request.confines.as_deref(),
         plan.options.dialect,
         &mut outcome.sources,
     );

@@ -94,12 +94,17 @@ impl Library for Given<'_> {
         let folder: Arc<str> = match self.folders {
             None => beside(request)?.into(),
             Some(folders) => folders.get(request.path).cloned().ok_or_else(|| {
-                let detail = format!("What is stored of the configuration does not hold {}.", request.path);
+                let detail = format!(
+                    "What is stored of the configuration does not hold {}.",
+                    request.path
+                );
                 Diags::from(Diag::error("Module not installed", detail).at(request.span))
             })?,
         };
         let is_inside = |name: &str| {
-            let rest = name.strip_prefix(&*folder).and_then(|rest| rest.strip_prefix('/'));
+            let rest = name
+                .strip_prefix(&*folder)
+                .and_then(|rest| rest.strip_prefix('/'));
             rest.is_some_and(|rest| !rest.contains('/') && is_config(rest, self.dialect))
         };
         let files: Files = self
@@ -109,7 +114,10 @@ impl Library for Given<'_> {
             .cloned()
             .collect();
         if files.is_empty() {
-            let detail = format!("{folder}, called as {}, is no folder with configuration.", request.path);
+            let detail = format!(
+                "{folder}, called as {}, is no folder with configuration.",
+                request.path
+            );
             return Err(Diag::error("Unreadable module directory", detail).into());
         }
         Ok(FoundModule { folder, files })

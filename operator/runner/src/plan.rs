@@ -85,8 +85,7 @@ pub fn load_module(
         seen: BTreeSet::new(),
     };
     let root = keeping.files.clone();
-    let (tree, mut diags) =
-        bounded(|| ashlar_config::load(root, dialect, &constants, &mut keeping, sources));
+    let (tree, mut diags) = bounded(|| ashlar_config::load(root, dialect, &constants, &mut keeping, sources));
     diags.extend(limits(&tree));
     (tree, keeping.files, diags)
 }
@@ -102,7 +101,7 @@ pub(crate) fn load_from(
     modules: &Modules,
     files: &[(Arc<str>, Arc<str>)],
     folder: &Path,
-    confined: bool,
+    confines: Option<&Path>,
     dialect: Dialect,
     sources: &mut Sources,
 ) -> (Tree, SourceFiles, Diags) {
@@ -112,7 +111,7 @@ pub(crate) fn load_from(
             let mut library = Folders {
                 root,
                 dialect,
-                confined,
+                confines: confines.map(Path::to_owned),
             };
             load_module(files, dialect, &mut library, sources)
         }
@@ -170,7 +169,7 @@ async fn attempt(
         &request.modules,
         &request.files,
         &request.folder,
-        request.confined,
+        request.confines.as_deref(),
         request.options.dialect,
         sources,
     );

@@ -12,7 +12,9 @@ use ashlar_config::{Input, InputValue, Origin, parse_values_file};
 use ashlar_diag::Sources;
 use ashlar_plan::{Mode, Options, Plan, Schemas, show};
 use ashlar_port::{StopFlag, Unwatched};
-use ashlar_runner::{ApplyRequest, Patience, Folders, Modules, PlanRequest, Settings, apply, load_module, plan, validate};
+use ashlar_runner::{
+    ApplyRequest, Folders, Modules, Patience, PlanRequest, Settings, apply, load_module, plan, validate,
+};
 use ashlar_store::file::FileStore;
 use ashlar_value::Dialect;
 use serde_json::{Value as Json, json};
@@ -67,11 +69,7 @@ impl Bench {
         let marks = self.marks();
         let files = self.module_files()?;
         let mut sources = Sources::new();
-        let mut library = Folders {
-            root: self.work.clone(),
-            dialect: Dialect::Terraform,
-            confines: None,
-        };
+        let mut library = self.folders();
         let (_, _, faults) = load_module(&files, Dialect::Terraform, &mut library, &mut sources);
         if faults.has_errors() {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
@@ -254,8 +252,30 @@ impl Bench {
     }
 
     /// What every phase has: exit, diagnostics, calls, lines written by provisioners.
+    fn folders(&self) -> Folders {
+        Folders {
+            root: self.work.clone(),
+            dialect: Dialect::Terraform,
+            confines: None,
+        }
+    }
+
     /// Checks the configuration as it lies there.
     async fn validate(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
+        let mut sources = Sources::new();
+        let mut library = self.folders();
+        let files = self.module_files()?;
+        let (_, faults) = ashlar_config::load(
+            files,
+            Dialect::Terraform,
+            &BTreeMap::new(),
+            &mut library,
+            &mut sources,
+        );
+        if faults.has_errors() {
+            out["init"] = self.phase(1, &faults, &sources, &self.marks())?;
+            return self.finish(out);
+        }
         let mut sources = Sources::new();
         let checked = validate(
             &self.settings,

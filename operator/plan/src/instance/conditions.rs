@@ -24,7 +24,9 @@ pub fn check_preconditions(instance: &Instance<'_, '_>) -> (Check, Diags) {
 
 /// Checks what must hold once the instance's value is known (or planned): `value` is what `self` means.
 pub fn check_postconditions(instance: &Instance<'_, '_>, value: &Value) -> (Check, Diags) {
-    let scope = instance.module.instance_scope(instance.repetition.clone(), Some(value.clone()));
+    let scope = instance
+        .module
+        .instance_scope(instance.repetition.clone(), Some(value.clone()));
     check(
         &instance.config.lifecycle.postconditions,
         &scope,

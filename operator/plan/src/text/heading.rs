@@ -84,7 +84,10 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
         Reason::DeleteBecauseCountIndex => format!("because index {key_text} is out of range for count"),
         Reason::DeleteBecauseEachKey => format!("because key {key_text} is not in for_each map"),
         Reason::DeleteBecauseNoModule => {
-            format!("because {} is not in configuration", change.address.resource.module)
+            format!(
+                "because {} is not in configuration",
+                change.address.resource.module
+            )
         }
         Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
         Reason::ReadBecauseDependencyPending => {
