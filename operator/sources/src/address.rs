@@ -138,6 +138,14 @@ impl Address {
         }
     }
 
+    /// `HOST`, and the port where it is not the usual one of HTTPS.
+    pub(crate) fn host_and_port(&self) -> String {
+        match self.port() {
+            443 => self.host.clone(),
+            port => format!("{}:{port}", self.host),
+        }
+    }
+
     /// All of it but the account: what is connected to.
     pub(crate) fn without_account(&self) -> String {
         let query = self
@@ -145,6 +153,17 @@ impl Address {
             .as_ref()
             .map_or(String::new(), |query| format!("?{query}"));
         format!("{}://{}{}{query}", self.scheme, self.authority(), self.path)
+    }
+
+    /// All of it, account included: not to be shown.
+    pub(crate) fn with_account(&self) -> String {
+        let text = self.without_account();
+        let Some(user) = &self.user else { return text };
+        let account = match &self.password {
+            Some(password) => format!("{}:{}", encode(user), encode(password)),
+            None => encode(user),
+        };
+        text.replacen("://", &format!("://{account}@"), 1)
     }
 
     /// A parameter of the query, decoded.
@@ -260,6 +279,18 @@ pub(crate) fn decode(text: &str) -> String {
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Percent-encodes all but letters, digits and `-._~`.
+pub(crate) fn encode(text: &str) -> String {
+    text.bytes().fold(String::new(), |mut all, byte| {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            all.push(char::from(byte));
+        } else {
+            all.push_str(&format!("%{byte:02X}"));
+        }
+        all
+    })
 }
 
 #[cfg(test)]

@@ -157,6 +157,7 @@ fn docker_config(json: &str) -> Result<BTreeMap<String, (String, String)>, Fault
 pub struct Keyring {
     entries: Vec<Entry>,
     fallback: Option<Arc<Fallback>>,
+    tokens: Option<Arc<Fallback>>,
 }
 
 /// Knows credentials for hosts that no entry is for.
@@ -194,6 +195,35 @@ impl Keyring {
     ) -> Self {
         self.fallback = Some(Arc::new(fallback));
         self
+    }
+
+    /// Where to ask for a registry's token that no entry is for; with `HOST[:PORT]`. Nothing but the registry itself is shown
+    /// it.
+    pub fn with_tokens(mut self, tokens: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.tokens = Some(Arc::new(move |host| tokens(host).map(Credentials::bearer)));
+        self
+    }
+
+    /// Those for HTTPS at `HOST[:PORT]`.
+    pub fn for_host(&self, host: &str) -> Credentials {
+        Address::parse(&format!("https://{host}/"))
+            .map_or_else(|_| Credentials::default(), |address| self.of(&address))
+    }
+
+    /// Those for a registry's host.
+    pub(crate) fn of_registry(&self, address: &Address) -> Credentials {
+        let found = self.of(address);
+        if address.scheme != "https" || found.authorization().is_some() {
+            return found;
+        }
+        let token = self
+            .tokens
+            .as_ref()
+            .and_then(|tokens| tokens(&address.host_and_port()));
+        Credentials {
+            bearer_token: token.and_then(|token| token.bearer_token),
+            ..found
+        }
     }
 
     /// Those for an address: of the longest path that it lies below.

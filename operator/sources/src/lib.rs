@@ -4,20 +4,27 @@
 //! folders are made, and a guarded [`Reach`] holds for addresses after names are resolved. Credentials go to the place that
 //! they are for and nowhere else, and into no error, log or pin. Nothing here reads a configuration's language.
 
-#![allow(dead_code, reason = "packages of modules are next")]
-
 mod address;
 mod archive;
+mod bucket;
 mod cache;
+mod checksum;
 mod credentials;
+mod download;
 mod fault;
 mod fetcher;
+mod folder;
 mod git;
 mod http;
 mod limits;
+mod module;
+mod oci;
+mod package;
 mod pin;
 mod range;
 mod reach;
+mod registry;
+mod subfolder;
 mod tree;
 
 pub use address::redacted;
@@ -27,5 +34,7 @@ pub use fault::{Fault, FaultKind};
 pub use fetcher::Fetcher;
 pub use git::{GitPlace, Reference};
 pub use limits::Limits;
+pub use module::{ModuleFault, Notice, Summary, package_name};
+pub use oci::{OciPlace, OciReference};
 pub use pin::Pin;
 pub use reach::Reach;

@@ -145,6 +145,40 @@ impl Tree {
         Ok(())
     }
 
+    /// Takes in what lies in a folder of this machine, but entries with the names that are left out.
+    pub(crate) fn copy_of(&mut self, folder: &Path, left_out: &[&str]) -> Result<(), Fault> {
+        self.copy_folder(folder, "", left_out)
+    }
+
+    fn copy_folder(&mut self, folder: &Path, prefix: &str, left_out: &[&str]) -> Result<(), Fault> {
+        let unreadable = |error: io::Error| Fault::local("A folder of this machine cannot be read", &error);
+        for entry in fs::read_dir(folder).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if left_out.contains(&&*name) {
+                continue;
+            }
+            let path = if prefix.is_empty() {
+                name
+            } else {
+                format!("{prefix}/{name}")
+            };
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_dir() {
+                self.folder(&path)?;
+                self.copy_folder(&entry.path(), &path, left_out)?;
+            } else if kind.is_symlink() {
+                let target = fs::read_link(entry.path()).map_err(unreadable)?;
+                self.link(&path, &target.to_string_lossy())?;
+            } else if kind.is_file() {
+                let mode = entry.metadata().map_err(unreadable)?.permissions().mode();
+                let mut content = fs::File::open(entry.path()).map_err(unreadable)?;
+                self.file(&path, mode & 0o100 != 0, &mut content)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Puts what links lead to in their places, and tells the digest of the whole.
     pub(crate) fn finish(mut self) -> Result<String, Fault> {
         let mut left = std::mem::take(&mut self.links);

@@ -85,6 +85,11 @@ fn address(url: &str) -> Result<Address, Fault> {
     Address::parse(url)
 }
 
+/// Is it the whole name of a commit?
+pub(crate) fn is_commit(text: &str) -> bool {
+    refs::full_id(text).is_some()
+}
+
 /// All that a fetch from git needs.
 #[derive(Clone)]
 pub(crate) struct Git {

@@ -29,7 +29,7 @@ pub(crate) fn refs(
     limits: &Limits,
 ) -> Result<Refs, Fault> {
     let mut git = git();
-    git.args(["ls-remote", "--"]).arg(whole(address));
+    git.args(["ls-remote", "--"]).arg(address.with_account());
     // A pattern without a star is the end of a name; so is one that begins with a slash from the whole of it.
     for prefix in prefixes {
         if prefix.ends_with('/') {
@@ -98,7 +98,7 @@ pub(crate) fn fetch(
     if shallow {
         fetch.arg("--depth=1");
     }
-    fetch.arg("--").arg(whole(address));
+    fetch.arg("--").arg(address.with_account());
     for (at, one) in wanted.iter().enumerate() {
         let target = if one.ends_with('*') {
             format!("refs/all/{at}/*")
@@ -120,27 +120,6 @@ pub(crate) fn fetch(
         }
     }
     Ok(bundles)
-}
-
-/// The address as git is to have it, account included.
-fn whole(address: &Address) -> String {
-    let text = address.without_account();
-    let Some(user) = &address.user else { return text };
-    let encode = |text: &str| {
-        text.bytes().fold(String::new(), |mut all, byte| {
-            if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-                all.push(char::from(byte));
-            } else {
-                all.push_str(&format!("%{byte:02X}"));
-            }
-            all
-        })
-    };
-    let account = match &address.password {
-        Some(password) => format!("{}:{}", encode(user), encode(password)),
-        None => encode(user),
-    };
-    text.replacen("://", &format!("://{account}@"), 1)
 }
 
 fn git() -> Command {
@@ -211,7 +190,9 @@ fn read(from: impl Read) -> Vec<u8> {
 
 /// What git says, without the account that it repeats.
 fn complaint(address: &Address, words: &str) -> Fault {
-    let mut words = words.trim().replace(&whole(address), &address.to_string());
+    let mut words = words
+        .trim()
+        .replace(&address.with_account(), &address.to_string());
     if let Some(password) = address
         .password
         .as_deref()

@@ -124,3 +124,66 @@ impl russh::Signer for KeySigner {
         Ok(data)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use rsa::{
+        pkcs1v15::{Signature, VerifyingKey},
+        signature::Verifier,
+    };
+    use russh::Signer as _;
+
+    use super::*;
+
+    /// A key made by OpenSSH, in one of its forms.
+    fn made(form: &[&str]) -> String {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let made = Command::new("ssh-keygen")
+            .args(["-q", "-t", "rsa", "-b", "2048", "-N", "", "-f"])
+            .arg(&path)
+            .args(form)
+            .status();
+        assert!(made.unwrap().success());
+        std::fs::read_to_string(path).unwrap()
+    }
+
+    #[tokio::test]
+    async fn keys_in_all_forms_sign() {
+        for form in [&[][..], &["-m", "PEM"], &["-m", "PKCS8"]] {
+            let key = read(&made(form)).unwrap().unwrap();
+            let verifier = VerifyingKey::<rsa::sha2::Sha256>::new(key.as_ref().clone());
+            let mut signer = KeySigner(SigningKey::new(key));
+            let public = PublicKey::from_openssh(
+                "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl",
+            );
+            let identity = AgentIdentity::from(public.unwrap());
+            let signed = signer.auth_sign(&identity, None, b"data".to_vec()).await.unwrap();
+            // The data, the length of the rest, the kind, the length of the signature.
+            let rest = signed
+                .strip_prefix(b"data\0\0\x01\x14\0\0\0\x0crsa-sha2-256\0\0\x01\0")
+                .unwrap();
+            verifier
+                .verify(b"data", &Signature::try_from(rest).unwrap())
+                .unwrap();
+        }
+    }
+
+    #[test]
+    fn other_keys_are_none_and_broken_ones_are_not_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("key");
+        let status = Command::new("ssh-keygen")
+            .args(["-q", "-t", "ed25519", "-N", "", "-f"])
+            .arg(&path)
+            .status();
+        assert!(status.unwrap().success());
+        assert!(read(&std::fs::read_to_string(path).unwrap()).unwrap().is_none());
+        assert!(read("no key").unwrap().is_none());
+        let broken = "-----BEGIN RSA PRIVATE KEY-----\nczNjcmV0\n-----END RSA PRIVATE KEY-----";
+        let fault = read(broken).unwrap_err();
+        assert!(!fault.text.contains("czNjcmV0"), "{fault}");
+    }
+}

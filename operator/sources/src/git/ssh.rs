@@ -263,6 +263,12 @@ impl Read for Reader {
                         self.complaint.push_str(&String::from_utf8_lossy(&data));
                     }
                 }
+                None if !self.got_something && self.complaint.is_empty() => {
+                    return Err(self
+                        .shared
+                        .meter
+                        .fail(Fault::unreachable(format!("{} broke off.", self.address))));
+                }
                 // Its words may come after the end of its data.
                 Some(ChannelMsg::Close) | None => {
                     if self.got_something {

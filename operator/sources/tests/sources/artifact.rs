@@ -3,25 +3,12 @@
 use ashlar_sources::FaultKind;
 use sha2::{Digest, Sha256};
 
-use crate::{files, place, server, some};
-
-fn package(name: &str, text: &str) -> Vec<u8> {
-    let mut tar = tar::Builder::new(flate2::write::GzEncoder::new(
-        Vec::new(),
-        flate2::Compression::fast(),
-    ));
-    let mut header = tar::Header::new_gnu();
-    header.set_size(text.len() as u64);
-    header.set_mode(0o644);
-    header.set_cksum();
-    tar.append_data(&mut header, name, text.as_bytes()).unwrap();
-    tar.into_inner().unwrap().finish().unwrap()
-}
+use crate::{files, pack::tar_gz, place, server, some};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_artifact_is_what_its_digest_says() {
     let place = place();
-    let bytes = package("main.tf", "x");
+    let bytes = tar_gz(&[("main.tf", "x")]);
     let digest = format!("sha256:{}", hex::encode(Sha256::digest(&bytes)));
     let served = bytes.clone();
     let server = server::Server::start(move |asked| match &*asked.path {

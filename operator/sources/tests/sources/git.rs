@@ -1,6 +1,6 @@
 //! Git: references, credentials, submodules, what is hostile.
 
-use ashlar_sources::{Credentials, Fault, FaultKind, GitPlace, Limits, Reference};
+use ashlar_sources::{Credentials, Fault, FaultKind, Fetcher, GitPlace, Limits, Reach, Reference};
 
 use crate::{
     files,
@@ -200,6 +200,141 @@ async fn over_ssh_both_sides_prove_who_they_are() {
         FaultKind::Absent,
         "does not appear to be a git repository",
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn users_keys_may_be_of_any_usual_kind() {
+    let place = place();
+    let work = Work::new(place.root.path().join("r"));
+    work.write("a", "a");
+    let commit = work.commit();
+    for kind in ["ecdsa", "ed25519"] {
+        let (identity, user) = key(kind);
+        let server = SshServer::start(user).await;
+        let url = format!("ssh://git@{}{}", server.address, work.folder.display());
+        let credentials = Credentials {
+            identity: Some(identity),
+            known_hosts: Some(server.known_hosts.clone()),
+            ..public()
+        };
+        let told = place
+            .fetcher
+            .git_revision(&GitPlace::new(url, Reference::Head), &credentials)
+            .await;
+        assert_eq!(told.unwrap(), commit, "{kind}");
+    }
+    let broken = Credentials {
+        identity: Some(
+            "-----BEGIN OPENSSH PRIVATE KEY-----\ns3cret\n-----END OPENSSH PRIVATE KEY-----".to_owned(),
+        ),
+        known_hosts: Some("* ".to_owned() + &key("ed25519").1.to_openssh().unwrap()),
+        ..public()
+    };
+    let nowhere = GitPlace::new("ssh://git@127.0.0.1:1/r", Reference::Head);
+    let fault = place.fetcher.git_revision(&nowhere, &broken).await.unwrap_err();
+    assert!(!fault.text.contains("s3cret"), "{fault}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn this_machines_git_fetches_the_same() {
+    let place = place();
+    let work = Work::new(place.root.path().join("repos/r"));
+    work.write("main.tf", "one");
+    let one = work.commit();
+    work.git(&["tag", "--annotate", "--message", "x", "v1.0.0"]);
+    work.write("main.tf", "two");
+    let two = work.commit();
+    let local = Fetcher::new(
+        place.root.path().join("other"),
+        Limits::default(),
+        Reach::everything(),
+    )
+    .unwrap()
+    .with_git_program();
+    let server = serve(&place.root.path().join("repos"), Some("me:s3cret")).await;
+    let with_account = server.url("/r/.git").replace("//", "//me:s3cret@");
+    for url in [format!("file://{}", work.folder.display()), with_account.clone()] {
+        for (reference, commit, text) in [
+            (Reference::Head, &two, "two"),
+            (Reference::Tag("v1.0.0".into()), &one, "one"),
+            (Reference::Name("main".into()), &two, "two"),
+            (Reference::Name(one[..9].to_owned()), &one, "one"),
+            (Reference::Commit(one.clone()), &one, "one"),
+            (Reference::Semver("1.x".into()), &one, "one"),
+        ] {
+            let repository = GitPlace::new(url.clone(), reference);
+            let content = local.git(&repository, &public()).await.unwrap();
+            assert_eq!(
+                (&content.revision, files(&content)),
+                (commit, some(&[("main.tf", text)])),
+                "{repository:?}"
+            );
+        }
+    }
+    for (url, kind) in [
+        (
+            format!("file://{}/nothing", work.folder.display()),
+            FaultKind::Absent,
+        ),
+        (with_account.replace("/r/", "/nothing/"), FaultKind::Absent),
+        (with_account.replace("s3cret", "0ther"), FaultKind::Denied),
+    ] {
+        let fault = local
+            .git(&GitPlace::new(url, Reference::Head), &public())
+            .await
+            .unwrap_err();
+        assert_eq!(fault.kind, kind, "{fault}");
+        assert!(
+            !fault.text.contains("s3cret") && !fault.text.contains("0ther"),
+            "{fault}"
+        );
+    }
+    let fault = local
+        .git(&GitPlace::new("ext::sh -c true", Reference::Head), &public())
+        .await
+        .unwrap_err();
+    assert_eq!(fault.kind, FaultKind::Asked, "{fault}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_guarded_fetcher_does_not_reach_this_machine() {
+    let root = tempfile::tempdir().unwrap();
+    let guarded = Fetcher::new(
+        root.path().join("cache"),
+        Limits::default(),
+        Reach::guarded(vec![]),
+    )
+    .unwrap();
+    let server = Server::start(|_| panic!("it was reached")).await;
+    let port = server.address.port();
+    let known = Credentials {
+        known_hosts: Some("* ".to_owned() + &key("ed25519").1.to_openssh().unwrap()),
+        ..public()
+    };
+    for url in [
+        format!("http://127.0.0.1:{port}/r"),
+        // By name, as any name may come to mean it.
+        format!("http://localhost:{port}/r"),
+        format!("http://[::ffff:127.0.0.1]:{port}/r"),
+        format!("http://2130706433:{port}/r"),
+        format!("ssh://git@localhost:{port}/r"),
+        "http://169.254.169.254/r".to_owned(),
+    ] {
+        let place = GitPlace::new(url.clone(), Reference::Head);
+        let fault = guarded.git_revision(&place, &known).await.unwrap_err();
+        assert!(
+            fault.kind == FaultKind::Refused && fault.text.contains("may not be reached"),
+            "{url}: {fault:?}"
+        );
+    }
+    // Nor by a redirect.
+    let place = place();
+    let away = Server::start(|_| redirect("http://169.254.169.254/latest/meta-data/")).await;
+    let told = place
+        .fetcher
+        .git(&GitPlace::new(away.url("/r"), Reference::Head), &public())
+        .await;
+    faulty(told, FaultKind::Refused, "link-local");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,8 +7,12 @@
 )]
 
 mod artifact;
+mod buckets;
 mod git;
 mod git_server;
+mod modules;
+mod oci;
+mod pack;
 mod server;
 mod ssh_server;
 
@@ -29,7 +33,11 @@ fn place() -> Place {
 
 fn place_with(limits: Limits) -> Place {
     let root = tempfile::tempdir().unwrap();
-    let reach = Reach::guarded(vec!["127.0.0.0/8".parse().unwrap()]);
+    let reach = Reach::guarded(
+        ["127.0.0.0/8", "::1/128"]
+            .map(|network| network.parse().unwrap())
+            .to_vec(),
+    );
     let fetcher = Fetcher::new(root.path().join("cache"), limits, reach).unwrap();
     Place { root, fetcher }
 }

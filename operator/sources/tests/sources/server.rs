@@ -10,6 +10,7 @@ use http_body_util::{BodyExt, Full};
 use hyper::{Request, Response, body::Incoming, service::service_fn};
 use hyper_util::rt::TokioIo;
 use tokio::{net::TcpListener, task::JoinHandle};
+use tokio_rustls::TlsAcceptor;
 
 /// What was asked.
 #[derive(Clone, Debug)]
@@ -32,6 +33,7 @@ pub(crate) type Answer = Response<Full<bytes::Bytes>>;
 /// A running server.
 pub(crate) struct Server {
     pub(crate) address: SocketAddr,
+    has_tls: bool,
     asked: Arc<Mutex<Vec<Asked>>>,
     task: JoinHandle<()>,
 }
@@ -44,6 +46,34 @@ impl Drop for Server {
 
 impl Server {
     pub(crate) async fn start(answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static) -> Self {
+        Self::listen(answer, None).await
+    }
+
+    /// With TLS; gives the authority to trust as well.
+    pub(crate) async fn start_tls(
+        answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static,
+    ) -> (Self, Vec<u8>) {
+        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let pem = made.cert.pem().into_bytes();
+        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let provider = Arc::new(rustls::crypto::ring::default_provider());
+        let config = rustls::ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .unwrap()
+            .with_no_client_auth()
+            .with_single_cert(vec![made.cert.der().clone()], key)
+            .unwrap();
+        (
+            Self::listen(answer, Some(TlsAcceptor::from(Arc::new(config)))).await,
+            pem,
+        )
+    }
+
+    async fn listen(
+        answer: impl Fn(&Asked) -> Answer + Send + Sync + 'static,
+        tls: Option<TlsAcceptor>,
+    ) -> Self {
+        let has_tls = tls.is_some();
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let asked = Arc::<Mutex<Vec<Asked>>>::default();
@@ -68,16 +98,38 @@ impl Server {
                         Ok::<_, Infallible>(answered.unwrap())
                     }
                 });
-                tokio::spawn(
-                    hyper::server::conn::http1::Builder::new().serve_connection(TokioIo::new(stream), serve),
-                );
+                let tls = tls.clone();
+                tokio::spawn(async move {
+                    let http = hyper::server::conn::http1::Builder::new();
+                    // A client that goes away is none of the server's business.
+                    let _ = match tls {
+                        None => http.serve_connection(TokioIo::new(stream), serve).await,
+                        Some(tls) => match tls.accept(stream).await {
+                            Ok(stream) => http.serve_connection(TokioIo::new(stream), serve).await,
+                            Err(_) => Ok(()),
+                        },
+                    };
+                });
             }
         });
-        Self { address, asked, task }
+        Self {
+            address,
+            has_tls,
+            asked,
+            task,
+        }
     }
 
     pub(crate) fn url(&self, path: &str) -> String {
+        if self.has_tls {
+            return format!("https://{}{path}", self.host());
+        }
         format!("http://{}{path}", self.address)
+    }
+
+    /// `HOST:PORT`, as its certificate has it.
+    pub(crate) fn host(&self) -> String {
+        format!("localhost:{}", self.address.port())
     }
 
     /// All that was asked so far.

@@ -127,7 +127,7 @@ impl Handler for Guest {
         let command = String::from_utf8(command.to_vec()).unwrap();
         assert!(command.starts_with("git-upload-pack '"), "{command}");
         let channel = self.channel.take().unwrap();
-        let mut child = Command::new("sh")
+        let child = Command::new("sh")
             .args(["-c", &command])
             .env("GIT_PROTOCOL", &self.protocol)
             .stdin(Stdio::piped())
@@ -137,6 +137,8 @@ impl Handler for Guest {
             .spawn()
             .unwrap();
         tokio::spawn(async move {
+            // All of it, not its streams alone: it ends when it is dropped.
+            let mut child = child;
             let (mut input, mut output) = (child.stdin.take().unwrap(), child.stdout.take().unwrap());
             let (mut read, write) = channel.split();
             let feed = tokio::spawn(async move {

@@ -1,0 +1,486 @@
+//! Artifacts in OCI registries: what `flux push artifact`, OpenTofu's module packages and `oras push` leave there.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    address::{Address, encode},
+    archive::{self, Kind, Packing},
+    cache::Content,
+    credentials::{Credentials, Wallet},
+    fault::Fault,
+    fetcher::{Fetcher, blocking, digest_of, unkept},
+    http::{Answer, Ask},
+    range::Range,
+    tree::{Tree, shown},
+};
+
+/// Largest manifest, as registries have to take; and largest list of tags, and token.
+const LARGEST_MANIFEST: usize = 4 << 20;
+/// Most pages of tags.
+const MOST_PAGES: usize = 100;
+
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
+const FLUX_LAYER: &str = "application/vnd.cncf.flux.content.v1.tar+gzip";
+const TOFU_LAYER: &str = "archive/zip";
+/// By oras: the name of a file, and whether a layer is a folder packed.
+const TITLE: &str = "org.opencontainers.image.title";
+const UNPACK: &str = "io.deis.oras.content.unpack";
+
+/// What of which repository.
+#[derive(Clone, PartialEq, Eq)]
+pub struct OciPlace {
+    /// The repository: `oci://HOST[:PORT]/NAME`.
+    pub url: String,
+    /// What of it.
+    pub reference: OciReference,
+}
+
+/// An address may carry an account, which is not told.
+impl std::fmt::Debug for OciPlace {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OciPlace")
+            .field("url", &crate::address::redacted(&self.url))
+            .field("reference", &self.reference)
+            .finish()
+    }
+}
+
+/// What of a repository is meant.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OciReference {
+    /// A tag; `latest` where none is named.
+    Tag(String),
+    /// A manifest: `sha256:…`.
+    Digest(String),
+    /// The newest version, as tags tell them, in a range as Flux has them.
+    Semver(String),
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Manifest {
+    #[serde(default)]
+    media_type: String,
+    #[serde(default)]
+    artifact_type: String,
+    #[serde(default)]
+    layers: Vec<Layer>,
+}
+
+#[derive(Clone, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Layer {
+    media_type: String,
+    digest: String,
+    #[serde(default)]
+    size: u64,
+    #[serde(default)]
+    annotations: BTreeMap<String, String>,
+}
+
+/// How a layer becomes files.
+enum Use {
+    Unpack(Kind),
+    Keep(String),
+}
+
+/// A conversation with a registry about one repository.
+struct Repository<'a> {
+    fetcher: &'a Fetcher,
+    /// `https://HOST/v2/NAME/`
+    base: Address,
+    name: String,
+    credentials: Credentials,
+    wallet: Wallet,
+    deadline: std::time::Instant,
+}
+
+impl Fetcher {
+    /// The files of an artifact; its revision is the digest of its manifest.
+    pub async fn oci(&self, place: &OciPlace, credentials: &Credentials) -> Result<Content, Fault> {
+        let mut repository = Repository::open(self, place, credentials)?;
+        let (digest, manifest) = repository.manifest(&place.reference).await?;
+        let base = repository.base.without_account();
+        let key = ["oci", &base, &digest].map(str::to_owned);
+        if let Some(content) = self.cache.recall(&key.each_ref().map(String::as_str))? {
+            return Ok(content);
+        }
+        let half = self.cache.half()?;
+        let deadline = repository.deadline;
+        let mut packed = Vec::new();
+        let mut left = self.web.limits.package_bytes;
+        for (layer, action) in repository.choose(&manifest)? {
+            let mut file = tempfile::tempfile_in(half.scratch()).map_err(|error| unkept(&error))?;
+            repository.blob(&layer, &mut file, &mut left).await?;
+            packed.push((layer, action, file));
+        }
+        let (cache, limits) = (self.cache.clone(), self.web.limits.clone());
+        blocking(move || {
+            let mut tree = Tree::new(&half.folder, &limits, deadline);
+            for (layer, action, mut file) in packed {
+                let found = digest_of(&mut file)?;
+                if found != layer.digest {
+                    let want = &layer.digest;
+                    return Err(Fault::changed(format!(
+                        "A layer of {base} has the digest {found}, not {want} as its manifest says."
+                    )));
+                }
+                match action {
+                    Use::Unpack(kind) => archive::unpack(file, kind, &limits, &mut tree)?,
+                    Use::Keep(name) => tree.file(&name, false, &mut file)?,
+                }
+            }
+            let tree = tree.finish()?;
+            let content = cache.keep(&half, &tree, &digest)?;
+            cache.remember(&key.each_ref().map(String::as_str), &content)?;
+            Ok(content)
+        })
+        .await
+    }
+
+    /// The digest of the manifest that is meant now. Fetches no files.
+    pub async fn oci_revision(&self, place: &OciPlace, credentials: &Credentials) -> Result<String, Fault> {
+        let mut repository = Repository::open(self, place, credentials)?;
+        Ok(repository.manifest(&place.reference).await?.0)
+    }
+}
+
+impl<'a> Repository<'a> {
+    fn open(fetcher: &'a Fetcher, place: &OciPlace, credentials: &Credentials) -> Result<Self, Fault> {
+        let mut base = Address::parse(&place.url)?;
+        if base.scheme != "oci" {
+            return Err(Fault::asked(format!(
+                "{base} is no OCI repository: its address begins with oci://."
+            )));
+        }
+        let credentials = credentials.with_account_of(&base);
+        (base.user, base.password, base.query) = (None, None, None);
+        let name = base.path.trim_matches('/').to_owned();
+        let part = |part: &str| {
+            let sound = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+            part.starts_with(|c: char| c.is_ascii_alphanumeric()) && part.chars().all(sound)
+        };
+        if name.is_empty() || !name.split('/').all(part) {
+            return Err(Fault::asked(format!(
+                "{base} names no repository: names have small letters, digits and . _ - in parts with / between."
+            )));
+        }
+        // As all clients of registries have it: what is on this very machine has no certificate.
+        let is_here = base.host == "localhost"
+            || base
+                .host
+                .parse::<std::net::IpAddr>()
+                .is_ok_and(|ip| ip.is_loopback());
+        base.scheme = if is_here { "http" } else { "https" }.to_owned();
+        let account = credentials.registries.get(&base.authority()).cloned();
+        let name = match &*base.host {
+            "docker.io" => {
+                base.host = "registry-1.docker.io".to_owned();
+                if name.contains('/') {
+                    name
+                } else {
+                    format!("library/{name}")
+                }
+            }
+            _ => name,
+        };
+        base.path = format!("/v2/{name}/");
+        let credentials = match account {
+            Some((username, password)) => Credentials {
+                username: Some(username),
+                password: Some(password),
+                bearer_token: None,
+                ..credentials
+            },
+            None => credentials,
+        };
+        // Until the registry says how, nothing is shown to it.
+        let wallet = Wallet::place(
+            &base,
+            Credentials {
+                bearer_token: credentials.bearer_token.clone(),
+                authorities: credentials.authorities.clone(),
+                ..Credentials::default()
+            },
+        );
+        Ok(Self {
+            fetcher,
+            name,
+            credentials,
+            wallet,
+            deadline: fetcher.deadline(),
+            base,
+        })
+    }
+
+    async fn get(&mut self, path: &str, accept: &'static str) -> Result<Answer, Fault> {
+        let address = self.base.join(path)?;
+        let ask = || Ask::get(self.deadline).with(header::ACCEPT, accept);
+        let answer = self.fetcher.web.send(&address, &self.wallet, ask()).await?;
+        let answer =
+            if answer.status == StatusCode::UNAUTHORIZED && answer.address.origin() == self.base.origin() {
+                let again = ask();
+                self.log_in(&answer).await?;
+                self.fetcher.web.send(&address, &self.wallet, again).await?
+            } else {
+                answer
+            };
+        if answer.status.is_success() {
+            Ok(answer)
+        } else {
+            Err(answer.failure())
+        }
+    }
+
+    /// Does what the registry asks for: an account at once, or a token from where it says.
+    async fn log_in(&mut self, refusal: &Answer) -> Result<(), Fault> {
+        let challenge = refusal
+            .headers
+            .get(header::WWW_AUTHENTICATE)
+            .and_then(|value| value.to_str().ok());
+        let Some(challenge) = challenge else {
+            return Err(refusal.failure());
+        };
+        let (scheme, rest) = challenge.split_once(' ').unwrap_or((challenge, ""));
+        let account = Credentials {
+            bearer_token: None,
+            ..self.credentials.clone()
+        };
+        if scheme.eq_ignore_ascii_case("basic") {
+            if account.authorization().is_none() {
+                return Err(refusal.failure());
+            }
+            self.wallet = Wallet::place(&self.base, account);
+            return Ok(());
+        }
+        let parts = challenge_parts(rest);
+        let realm = parts
+            .get("realm")
+            .filter(|_| scheme.eq_ignore_ascii_case("bearer"));
+        let mut realm = Address::parse(realm.ok_or_else(|| refusal.failure())?)?;
+        if realm.scheme != "https" && realm.origin() != self.base.origin() {
+            return Err(Fault::refused(format!(
+                "{} wants an account to be shown to {realm}, which is not encrypted.",
+                self.base
+            )));
+        }
+        let scope = format!("repository:{}:pull", self.name);
+        let service = parts
+            .get("service")
+            .map(|service| format!("service={}&", encode(service)));
+        realm.query = Some(format!("{}scope={}", service.unwrap_or_default(), encode(&scope)));
+        // It is the registry's own account that its own token server is shown.
+        let wallet = Wallet::place(&realm, account);
+        let mut answer = self
+            .fetcher
+            .web
+            .send(&realm, &wallet, Ask::get(self.deadline))
+            .await?;
+        if !answer.status.is_success() {
+            return Err(answer.failure());
+        }
+        #[derive(Deserialize)]
+        struct Token {
+            token: Option<String>,
+            access_token: Option<String>,
+        }
+        let body = answer.small(LARGEST_MANIFEST).await?;
+        let token = serde_json::from_slice::<Token>(&body).ok();
+        let token = token.and_then(|token| token.token.or(token.access_token));
+        let token =
+            token.ok_or_else(|| Fault::denied(format!("{realm} gives no token for {}.", self.base)))?;
+        self.wallet = Wallet::place(
+            &self.base,
+            Credentials {
+                authorities: self.credentials.authorities.clone(),
+                ..Credentials::bearer(token)
+            },
+        );
+        Ok(())
+    }
+
+    /// A manifest with its digest.
+    async fn manifest(&mut self, reference: &OciReference) -> Result<(String, Manifest), Fault> {
+        let (reference, promised) = match reference {
+            OciReference::Tag(tag) => (tag.clone(), None),
+            OciReference::Digest(digest) => (digest.clone(), Some(digest)),
+            OciReference::Semver(range) => (self.newest(range).await?, None),
+        };
+        let sound = |c: char| c.is_ascii_alphanumeric() || "._-:".contains(c);
+        if reference.is_empty() || reference.len() > 200 || !reference.chars().all(sound) {
+            let reference = shown(&reference);
+            return Err(Fault::asked(format!(
+                "{reference} is neither a tag nor a digest."
+            )));
+        }
+        let accept = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
+        let mut answer = self.get(&format!("manifests/{reference}"), accept).await?;
+        let bytes = answer.small(LARGEST_MANIFEST).await?;
+        let digest = format!("sha256:{}", hex::encode(Sha256::digest(&bytes)));
+        if promised.is_some_and(|promised| *promised != digest) {
+            return Err(Fault::changed(format!(
+                "{} sends the manifest {digest} for {reference}.",
+                self.base
+            )));
+        }
+        let manifest = serde_json::from_slice::<Manifest>(&bytes).map_err(|_| {
+            Fault::refused(format!(
+                "The manifest {reference} of {} cannot be read.",
+                self.base
+            ))
+        })?;
+        let kind = &manifest.media_type;
+        if !kind.is_empty() && kind != MANIFEST && kind != DOCKER_MANIFEST {
+            return Err(Fault::asked(format!(
+                "{reference} of {} is a list of images or something else ({}), not an artifact with files.",
+                self.base,
+                shown(kind)
+            )));
+        }
+        Ok((digest, manifest))
+    }
+
+    async fn newest(&mut self, range: &str) -> Result<String, Fault> {
+        #[derive(Deserialize)]
+        struct Page {
+            tags: Option<Vec<String>>,
+        }
+        let range_of = Range::parse(range)?;
+        let mut tags = Vec::new();
+        let mut next = Some("tags/list?n=1000".to_owned());
+        for _ in 0..MOST_PAGES {
+            let Some(path) = next.take() else { break };
+            let mut answer = self.get(&path, "application/json").await?;
+            let body = answer.small(LARGEST_MANIFEST).await?;
+            let page: Page = serde_json::from_slice(&body)
+                .map_err(|_| Fault::refused(format!("The list of tags of {} cannot be read.", self.base)))?;
+            tags.extend(page.tags.unwrap_or_default());
+            next = next_page(answer.headers.get(header::LINK));
+        }
+        range_of
+            .newest(tags.iter().map(String::as_str))
+            .map(str::to_owned)
+            .ok_or_else(|| {
+                Fault::absent(format!(
+                    "There is no tag with a version in the range {range:?} in {}.",
+                    self.base
+                ))
+            })
+    }
+
+    /// Which layers are files, and how.
+    fn choose(&self, manifest: &Manifest) -> Result<Vec<(Layer, Use)>, Fault> {
+        let zips: Vec<&Layer> = manifest
+            .layers
+            .iter()
+            .filter(|layer| layer.media_type == TOFU_LAYER)
+            .collect();
+        match &*zips {
+            [zip] => return Ok(vec![((*zip).clone(), Use::Unpack(Kind::Zip))]),
+            [] => {}
+            _ => {
+                return Err(Fault::asked(format!(
+                    "{} has several layers of {TOFU_LAYER}, of which none can be chosen.",
+                    self.base
+                )));
+            }
+        }
+        if let Some(layer) = manifest
+            .layers
+            .iter()
+            .find(|layer| layer.media_type == FLUX_LAYER)
+        {
+            return Ok(vec![(layer.clone(), Use::Unpack(Kind::Tar(Packing::Gzip)))]);
+        }
+        let mut chosen = Vec::new();
+        for layer in &manifest.layers {
+            let title = layer.annotations.get(TITLE);
+            let packed = layer
+                .annotations
+                .get(UNPACK)
+                .is_some_and(|unpack| unpack == "true");
+            let action = match (tar(&layer.media_type), title) {
+                // A layer that is a tar and no file by name, as images have it and Flux takes it.
+                (Some(packing), None) => Use::Unpack(Kind::Tar(packing)),
+                (packing, Some(_)) if packed => Use::Unpack(Kind::Tar(packing.unwrap_or(Packing::Gzip))),
+                (_, Some(title)) => Use::Keep(title.clone()),
+                (None, None) => continue,
+            };
+            chosen.push((layer.clone(), action));
+        }
+        if chosen.is_empty() {
+            let kinds: Vec<&str> = manifest.layers.iter().map(|layer| &*layer.media_type).collect();
+            return Err(Fault::asked(format!(
+                "{} has no layer with files that are known here (artifact type {}, layers {}).",
+                self.base,
+                shown(&manifest.artifact_type),
+                shown(&kinds.join(", "))
+            )));
+        }
+        Ok(chosen)
+    }
+
+    async fn blob(&mut self, layer: &Layer, file: &mut std::fs::File, left: &mut u64) -> Result<(), Fault> {
+        let sound = layer
+            .digest
+            .strip_prefix("sha256:")
+            .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
+        if !sound {
+            return Err(Fault::asked(format!(
+                "{} names a layer by {}, which is not sha256.",
+                self.base,
+                shown(&layer.digest)
+            )));
+        }
+        *left = left.checked_sub(layer.size).ok_or_else(|| {
+            let limit = crate::limits::bytes(self.fetcher.web.limits.package_bytes);
+            Fault::refused(format!(
+                "The package at {} has more than {limit}, which is the limit.",
+                self.base
+            ))
+        })?;
+        let mut answer = self.get(&format!("blobs/{}", layer.digest), "*/*").await?;
+        answer.save(file).await
+    }
+}
+
+fn tar(media_type: &str) -> Option<Packing> {
+    let kind = media_type.to_ascii_lowercase();
+    if kind.ends_with("tar+gzip") || kind.ends_with("tar.gzip") || kind.ends_with("tar+gz") {
+        Some(Packing::Gzip)
+    } else if kind.ends_with("tar+zstd") {
+        Some(Packing::Zstd)
+    } else if kind.ends_with(".tar") || kind.ends_with("+tar") {
+        Some(Packing::None)
+    } else {
+        None
+    }
+}
+
+/// `NAME="VALUE",…` of a challenge.
+fn challenge_parts(text: &str) -> BTreeMap<String, String> {
+    let mut parts = BTreeMap::new();
+    let mut rest = text;
+    while let Some((name, after)) = rest.split_once('=') {
+        let name = name.trim_matches([',', ' ']).to_ascii_lowercase();
+        let (value, after) = match after.strip_prefix('"') {
+            Some(quoted) => quoted.split_once('"').unwrap_or((quoted, "")),
+            None => after.split_once(',').unwrap_or((after, "")),
+        };
+        parts.insert(name, value.to_owned());
+        rest = after;
+    }
+    parts
+}
+
+/// The address in `<…>; rel="next"`.
+fn next_page(link: Option<&HeaderValue>) -> Option<String> {
+    let link = link?.to_str().ok()?;
+    let (address, rest) = link.strip_prefix('<')?.split_once('>')?;
+    rest.contains("next").then(|| address.to_owned())
+}
