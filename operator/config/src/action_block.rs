@@ -15,13 +15,13 @@ use crate::{
     static_expr,
 };
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &[],
     optional: &["count", "for_each", "provider"],
     blocks: &[("config", &[])],
 };
 
-const TRIGGER: Shape = Shape {
+pub(crate) const TRIGGER: Shape = Shape {
     required: &["events", "actions"],
     optional: &["condition"],
     blocks: &[],

@@ -17,7 +17,7 @@ use crate::{
     static_expr,
 };
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &["source"],
     optional: &[
         "version",

@@ -9,7 +9,7 @@ use ashlar_syntax::{Block, is_identifier};
 
 use crate::{BAD_NAME, load::Loader, model::Check};
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &[],
     optional: &[],
     blocks: &[("data", &["type", "name"]), ("assert", &[])],

@@ -5,21 +5,27 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use ashlar_addr::Constraints;
+use ashlar_addr::{Constraints, Mode, Module as ModuleAddr};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{
-    Constants as ConstantCaps, Given, Reference, Scope, Subject, evaluate, evaluate_as, references,
-    undeclared,
+    Given, Reference, Scope, Subject, evaluate, evaluate_as, only_arguments, references, undeclared,
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
-use ashlar_value::{Dialect, Type, Value};
+use ashlar_value::{Dialect, Marks, Type, Value};
+use petgraph::{
+    algo::kosaraju_scc,
+    graph::{DiGraph, NodeIndex},
+};
 
 use crate::{
-    Module,
+    Local, Module, ModuleCall,
+    check::circle_of,
+    check_reference,
+    early_caps::NoFiles,
     source::{ModuleSource, SourceFault},
 };
 
@@ -34,8 +40,17 @@ pub(crate) struct Early<'m> {
     pub(crate) module: &'m Module,
     pub(crate) constants: &'m Constants,
     pub(crate) folder: &'m str,
-    /// Local values that were needed so far.
-    locals: Mutex<BTreeMap<Arc<str>, Value>>,
+    /// What was needed so far.
+    locals: Mutex<Locals>,
+    caps: NoFiles,
+}
+
+/// Local values, and what is wrong with them.
+#[derive(Default)]
+struct Locals {
+    /// Those at fault, and those that need one of them, have no value.
+    values: BTreeMap<Arc<str>, Option<Value>>,
+    faults: Diags,
 }
 
 impl Scope for Early<'_> {
@@ -56,20 +71,47 @@ impl Scope for Early<'_> {
                     return Err(undeclared::local(reference, name, known).into());
                 }
                 // What is needed was evaluated before; what needs itself is not known.
-                let known = self.locals.lock().unwrap_or_else(PoisonError::into_inner);
-                Ok(known.get(name).cloned().unwrap_or_else(Value::dynamic))
+                let known = self.known();
+                Ok(known
+                    .values
+                    .get(name)
+                    .cloned()
+                    .flatten()
+                    .unwrap_or_else(Value::dynamic))
             }
             Subject::Path(name) => match &**name {
                 "module" => Ok(Value::string(self.folder)),
                 "root" => Ok(Value::string(".")),
-                _ => Ok(Value::unknown(Type::String)),
+                "cwd" => Ok(Value::unknown(Type::String)),
+                _ => Err(undeclared::path(reference, name).into()),
             },
-            _ => Ok(Value::dynamic()),
+            Subject::Each(name) => told(undeclared::each(reference, name, true)),
+            Subject::Count(name) => told(undeclared::count(reference, name, true)),
+            Subject::SelfRef => told(Some(undeclared::no_self(reference))),
+            // Of these it counts only whether they are there.
+            Subject::Resource(resource) if module.resources.contains_key(resource) => {
+                let is_ephemeral = resource.mode == Mode::Ephemeral;
+                let marks = if is_ephemeral {
+                    Marks::EPHEMERAL
+                } else {
+                    Marks::NONE
+                };
+                Ok(Value::dynamic().with_marks(marks))
+            }
+            Subject::Resource(_)
+            | Subject::Module { .. }
+            | Subject::List { .. }
+            | Subject::Caller
+            | Subject::Action { .. } => match check_reference(module, reference) {
+                diags if diags.has_errors() => Err(diags),
+                _ => Ok(Value::dynamic()),
+            },
+            Subject::Terraform(_) => Ok(Value::dynamic()),
         }
     }
 
     fn caps(&self) -> &dyn Caps {
-        &ConstantCaps
+        &self.caps
     }
 
     fn dialect(&self) -> Dialect {
@@ -81,6 +123,10 @@ impl Scope for Early<'_> {
     }
 }
 
+fn told(fault: Option<Diag>) -> Result<Value, Diags> {
+    fault.map_or_else(|| Ok(Value::dynamic()), |diag| Err(diag.into()))
+}
+
 impl<'m> Early<'m> {
     /// What expressions of the module see, whose folder and constant variables these are.
     pub(crate) fn new(module: &'m Module, constants: &'m Constants, folder: &'m str) -> Self {
@@ -89,40 +135,105 @@ impl<'m> Early<'m> {
             constants,
             folder,
             locals: Mutex::default(),
+            caps: NoFiles::default(),
         }
     }
 
-    /// Evaluates the locals that an expression needs, each once, those first that others need.
-    fn prepare(&self, expr: &Expr) {
-        let needed = |expr: &Expr| -> Vec<Arc<str>> {
-            let named = references(expr).0.into_iter();
-            let locals = named.filter_map(|reference| match reference.subject {
-                Subject::Local(name) => Some(name),
-                _ => None,
-            });
-            locals.collect()
+    /// Locals of the module at `path` that calls need, and that need each other.
+    pub(crate) fn circles(&self, path: &ModuleAddr) -> Diags {
+        let locals = &self.module.locals;
+        let mut graph = DiGraph::<&Arc<str>, ()>::new();
+        let nodes: BTreeMap<&str, NodeIndex> = locals
+            .keys()
+            .map(|name| (&**name, graph.add_node(name)))
+            .collect();
+        for (name, local) in locals {
+            for other in needed(&local.expr) {
+                if let (Some(from), Some(to)) = (nodes.get(&**name), nodes.get(&*other)) {
+                    graph.add_edge(*from, *to, ());
+                }
+            }
+        }
+        let mut reached = BTreeSet::new();
+        let own: Vec<Arc<str>> = self.module.calls.values().flat_map(needed_by_call).collect();
+        let mut open: Vec<NodeIndex> = own
+            .iter()
+            .filter_map(|name| nodes.get(&**name).copied())
+            .collect();
+        while let Some(node) = open.pop() {
+            if reached.insert(node) {
+                open.extend(graph.neighbors(node));
+            }
+        }
+        let circles = kosaraju_scc(&graph).into_iter().filter(|group| group.len() > 1);
+        let needed = circles.filter(|group| group.iter().any(|node| reached.contains(node)));
+        let around = if path.is_root() {
+            String::new()
+        } else {
+            format!("{path}.")
         };
+        let name = |node: &NodeIndex| Some(format!("{around}local.{} (expand)", graph.node_weight(*node)?));
+        needed
+            .map(|group| circle_of(group.iter().filter_map(name).collect()))
+            .collect()
+    }
+
+    /// Evaluates the locals that a call needs for any of its arguments, each once, those first that others need. Is one of
+    /// them at fault?
+    pub(crate) fn prepare(&self, call: &ModuleCall) -> bool {
         let mut seen = BTreeSet::new();
-        let mut open: Vec<(Arc<str>, bool)> = needed(expr).into_iter().map(|name| (name, false)).collect();
+        let own = needed_by_call(call);
+        let mut open: Vec<(Arc<str>, bool)> = own.iter().map(|name| (name.clone(), false)).collect();
         while let Some((name, ready)) = open.pop() {
             let Some(local) = self.module.locals.get(&name) else {
                 continue;
             };
             if ready {
-                let (value, faults) = evaluate(&local.expr, self);
-                // A fault is told when all is evaluated.
-                let value = if faults.has_errors() {
-                    Value::dynamic()
-                } else {
-                    value
-                };
-                let mut known = self.locals.lock().unwrap_or_else(PoisonError::into_inner);
-                known.insert(name, value);
-            } else if seen.insert(name.clone()) {
+                let value = self.local(&name, local);
+                self.known().values.insert(name, value);
+            } else if !self.known().values.contains_key(&name) && seen.insert(name.clone()) {
                 open.push((name, true));
                 open.extend(needed(&local.expr).into_iter().map(|name| (name, false)));
             }
         }
+        self.any_failed(&own)
+    }
+
+    fn local(&self, name: &str, local: &Local) -> Option<Value> {
+        if self.any_failed(&needed(&local.expr)) {
+            return None;
+        }
+        let own = undeclared::own_local(name, &local.expr);
+        if own.has_errors() {
+            self.known().faults.extend(own);
+            return None;
+        }
+        let (value, faults) = evaluate(&local.expr, self);
+        if self.caps.take_asked() {
+            return Some(Value::dynamic());
+        }
+        let failed = faults.has_errors();
+        self.known().faults.extend(faults);
+        (!failed).then_some(value)
+    }
+
+    fn any_failed(&self, names: &[Arc<str>]) -> bool {
+        let known = self.known();
+        names
+            .iter()
+            .any(|name| matches!(known.values.get(name), Some(None)))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Locals> {
+        self.locals.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is wrong with the locals that calls needed.
+    pub(crate) fn faults(self) -> Diags {
+        self.locals
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner)
+            .faults
     }
 
     /// The constraints on a called module's version. Empty if nothing is asked.
@@ -177,9 +288,13 @@ impl<'m> Early<'m> {
     pub(crate) fn constant(&self, variable: &ashlar_eval::Variable, expr: Option<&Expr>) -> (Value, Diags) {
         let mut diags = Diags::new();
         let given = expr.map(|expr| {
-            self.prepare(expr);
             let (value, faults) = evaluate(expr, self);
-            diags.extend(faults);
+            let value = if self.caps.take_asked() {
+                Value::dynamic()
+            } else {
+                diags.extend(faults);
+                value
+            };
             Given {
                 value,
                 place: Some(expr.span),
@@ -203,8 +318,12 @@ impl<'m> Early<'m> {
     }
 
     fn text(&self, expr: &Expr, unknown: &'static str) -> Result<Value, Diags> {
-        self.prepare(expr);
         let (value, diags) = evaluate_as(expr, &Type::String, self);
+        let (value, diags) = if self.caps.take_asked() {
+            (Value::dynamic(), Diags::new())
+        } else {
+            (value, diags)
+        };
         if diags.has_errors() {
             return Err(diags);
         }
@@ -236,4 +355,25 @@ impl<'m> Early<'m> {
         }
         Ok(())
     }
+}
+
+/// The locals that an expression names.
+fn needed(expr: &Expr) -> Vec<Arc<str>> {
+    let named = references(expr).0.into_iter();
+    let locals = named.filter_map(|reference| match reference.subject {
+        Subject::Local(name) => Some(name),
+        _ => None,
+    });
+    locals.collect()
+}
+
+/// The locals that a call names in its arguments; how often it is made is not asked yet.
+fn needed_by_call(call: &ModuleCall) -> Vec<Arc<str>> {
+    let arguments = only_arguments(call.body.clone()).0;
+    let exprs = arguments.iter().map(|argument| &argument.expr);
+    exprs
+        .chain(&call.source)
+        .chain(&call.version)
+        .flat_map(needed)
+        .collect()
 }

@@ -10,8 +10,10 @@ mod call_block;
 mod check;
 mod check_block;
 mod early;
+mod early_caps;
 #[cfg(test)]
 mod fixture;
+mod forms;
 mod inputs;
 mod lifecycle;
 mod limits;
@@ -32,6 +34,7 @@ mod terraform_block;
 mod tree;
 
 pub use check::{About, Ask, Question, ask_nobody, check_schemas};
+pub use forms::{FORMS, Form, provisioner_forms};
 pub use inputs::{
     Absent, Input, InputValue, Origin, looks_at_variables_only, parse_values_file, resolve_variables,
 };

@@ -14,7 +14,7 @@ use crate::{
     static_expr,
 };
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &[],
     optional: &[
         "create_before_destroy",

@@ -19,7 +19,7 @@ use crate::{
 /// Files: name and text of each.
 pub type Files = Vec<(Arc<str>, Arc<str>)>;
 
-const FILE: Shape = Shape {
+pub(crate) const FILE: Shape = Shape {
     required: &[],
     optional: &[],
     blocks: &[

@@ -15,7 +15,7 @@ use crate::{
     resource_block::depends_on,
 };
 
-const OUTPUT: Shape = Shape {
+pub(crate) const OUTPUT: Shape = Shape {
     required: &["value"],
     optional: &[
         "description",

@@ -10,7 +10,7 @@ use ashlar_value::Type;
 
 use crate::{BAD_NAME, load::Loader, model::ProviderBlock, provider_name, resource_block::escaped};
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &[],
     optional: &["alias", "version", "count", "depends_on", "for_each", "source"],
     blocks: &[("_", &[]), ("lifecycle", &[]), ("locals", &[])],

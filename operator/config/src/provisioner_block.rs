@@ -8,7 +8,7 @@ use ashlar_syntax::{Block, Body, Step, Traversal};
 
 use crate::{model::Provisioner, resource_block::merge_escaped, static_expr};
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &[],
     optional: &["when", "on_failure"],
     blocks: &[("_", &[]), ("connection", &[]), ("lifecycle", &[])],

@@ -17,13 +17,13 @@ use crate::{
     static_expr,
 };
 
-const MOVED: Shape = Shape {
+pub(crate) const MOVED: Shape = Shape {
     required: &["from", "to"],
     optional: &[],
     blocks: &[],
 };
 
-const REMOVED: Shape = Shape {
+pub(crate) const REMOVED: Shape = Shape {
     required: &["from"],
     optional: &[],
     blocks: &[
@@ -33,13 +33,13 @@ const REMOVED: Shape = Shape {
     ],
 };
 
-const REMOVED_LIFECYCLE: Shape = Shape {
+pub(crate) const REMOVED_LIFECYCLE: Shape = Shape {
     required: &[],
     optional: &["destroy"],
     blocks: &[],
 };
 
-const IMPORT: Shape = Shape {
+pub(crate) const IMPORT: Shape = Shape {
     required: &["to"],
     optional: &["provider", "for_each", "id", "identity"],
     blocks: &[],

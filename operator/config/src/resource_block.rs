@@ -18,7 +18,7 @@ use crate::{
 
 const META: &[&str] = &["count", "for_each", "provider", "depends_on"];
 
-const RESOURCE: Shape = Shape {
+pub(crate) const RESOURCE: Shape = Shape {
     required: &[],
     optional: META,
     blocks: &[
@@ -30,7 +30,7 @@ const RESOURCE: Shape = Shape {
     ],
 };
 
-const DATA: Shape = Shape {
+pub(crate) const DATA: Shape = Shape {
     required: &[],
     optional: META,
     blocks: &[("lifecycle", &[]), ("locals", &[]), ("_", &[])],

@@ -100,6 +100,12 @@ impl fmt::Display for ModuleSource {
                 if let Some(getter) = &package.getter {
                     write!(f, "{getter}::")?;
                 }
+                // The folder stands before the query, as it is written in a source.
+                if let (Some((address, query)), false) =
+                    (package.address.split_once('?'), package.folder.is_empty())
+                {
+                    return write!(f, "{address}//{}?{query}", package.folder);
+                }
                 f.write_str(&package.address)?;
                 &package.folder
             }
@@ -312,7 +318,7 @@ mod tests {
         check(
             "github.com/o/r//sub?ref=v1",
             false,
-            Ok("git::https://github.com/o/r.git?ref=v1//sub"),
+            Ok("git::https://github.com/o/r.git//sub?ref=v1"),
         );
         check(
             "github.com/o/r/in//sub",
@@ -328,7 +334,7 @@ mod tests {
         check(
             "git::https://host.test/r.git//a/b?ref=x",
             false,
-            Ok("git::https://host.test/r.git?ref=x//a/b"),
+            Ok("git::https://host.test/r.git//a/b?ref=x"),
         );
         check("https://host.test/m.zip", false, Ok("https://host.test/m.zip"));
         check("/abs/m", false, Ok("file:///abs/m"));

@@ -18,7 +18,7 @@ use crate::{
     static_expr::{self, Item},
 };
 
-const SHAPE: Shape = Shape {
+pub(crate) const SHAPE: Shape = Shape {
     required: &[],
     optional: &["required_version", "experiments", "language"],
     blocks: &[
@@ -27,6 +27,13 @@ const SHAPE: Shape = Shape {
         ("required_providers", &[]),
         ("provider_meta", &["provider"]),
     ],
+};
+
+/// What the one backend may say whose arguments are known here.
+pub(crate) const LOCAL_BACKEND: Shape = Shape {
+    required: &[],
+    optional: &["path", "workspace_dir"],
+    blocks: &[],
 };
 
 const BAD_CONSTRAINT: &str = "Invalid version constraint";
@@ -367,15 +374,10 @@ pub(crate) fn core_version_faults(module: &Module) -> Diags {
 
 /// The arguments of a backend are constants. Which there are is known of the local one alone: no other is ever used.
 fn backend_arguments(block: &Block) -> Diags {
-    const LOCAL: Shape = Shape {
-        required: &[],
-        optional: &["path", "workspace_dir"],
-        blocks: &[],
-    };
     let mut diags = Diags::new();
     let is_local = block.labels.first().is_some_and(|label| &*label.name == "local");
     let attributes = if is_local {
-        LOCAL
+        LOCAL_BACKEND
             .content(block.body.clone(), Some(block.open), &mut diags)
             .attributes
     } else {

@@ -210,9 +210,17 @@ impl Loading<'_> {
         above: &mut Vec<Arc<str>>,
     ) {
         let early = Early::new(&caller.module, constants, &caller.folder);
+        let circles = early.circles(path);
+        if circles.has_errors() {
+            return self.diags.extend(circles);
+        }
         for (name, call) in &caller.module.calls {
             let path = path.child(name.clone());
             let Some(expr) = &call.source else { continue };
+            // What a call cannot be given is told once all calls are seen.
+            if early.prepare(call) {
+                continue;
+            }
             let found = self.find(&early, &path, call, expr, above);
             let Some((member, constants)) = self.diags.take(found) else {
                 continue;
@@ -222,6 +230,7 @@ impl Loading<'_> {
             above.pop();
             self.members.insert(path, member);
         }
+        self.diags.extend(early.faults());
     }
 
     fn find(

@@ -6,7 +6,14 @@ use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Block, Expr};
 use ashlar_value::{Mark, Type, Value, convert};
 
-use crate::{Scope, body, check_references, evaluate, finder, variable::arguments};
+use crate::{Scope, Shape, body, check_references, evaluate, finder, variable::arguments};
+
+/// What a block with a condition holds.
+pub const CONDITION: Shape = Shape {
+    required: &["condition", "error_message"],
+    optional: &[],
+    blocks: &[],
+};
 
 /// A condition with what to say when it does not hold.
 #[derive(Clone, Debug)]
@@ -23,7 +30,7 @@ impl CheckRule {
     /// Reads a block of `condition` and `error_message`; `None` if one of them is missing.
     pub fn read(block: &Block) -> (Option<Self>, Diags) {
         let mut diags = Diags::new();
-        let schema = arguments(&["condition", "error_message"], &[]);
+        let schema = arguments(CONDITION.required, CONDITION.optional);
         let body = body::by_form(&block.body, &schema);
         let place = body.missing_item().or(Some(block.open));
         body::sort(body, &schema, place, &mut diags);

@@ -13,7 +13,7 @@ use ashlar_value::{
 };
 
 use crate::{
-    CheckRule, Defaults, Reference, Subject,
+    CheckRule, Defaults, Reference, Shape, Subject,
     body::{self, Item},
     constraint::type_constraint,
     evaluate_constant, finder,
@@ -32,6 +32,22 @@ const RESERVED: &[&str] = &[
     "provider",
     "_",
 ];
+
+/// What a `variable` block holds.
+pub const VARIABLE: Shape = Shape {
+    required: &[],
+    optional: &[
+        "description",
+        "default",
+        "type",
+        "sensitive",
+        "ephemeral",
+        "nullable",
+        "const",
+        "deprecated",
+    ],
+    blocks: &[("validation", &[])],
+};
 
 /// A declared input variable.
 #[derive(Clone, Debug)]
@@ -155,26 +171,16 @@ impl Variable {
         let [label] = &*block.labels else {
             return (None, diags);
         };
-        let mut schema = arguments(
-            &[],
-            &[
-                "description",
-                "default",
-                "type",
-                "sensitive",
-                "ephemeral",
-                "nullable",
-                "const",
-                "deprecated",
-            ],
-        );
-        let validation = schema::NestedBlock {
-            nesting: Nesting::List,
-            block: schema::Block::default(),
-            min_items: 0,
-            max_items: 0,
-        };
-        schema.blocks.insert("validation".into(), validation);
+        let mut schema = arguments(VARIABLE.required, VARIABLE.optional);
+        for (kind, _) in VARIABLE.blocks {
+            let nested = schema::NestedBlock {
+                nesting: Nesting::List,
+                block: schema::Block::default(),
+                min_items: 0,
+                max_items: 0,
+            };
+            schema.blocks.insert((*kind).into(), nested);
+        }
         let body = body::by_form(&block.body, &schema);
         let place = body.missing_item().or(Some(block.open));
         let content = body::sort(body, &schema, place, &mut diags);

@@ -86,7 +86,7 @@ def answer(init, validates, root, problems):
     chosen = answers[0]
     if init[0] != 0:
         errors = [d for d in chosen["diagnostics"] if d["severity"] == "error"]
-        if all(d["summary"] in FOLLOWS_FROM_INIT for d in errors):
+        if not errors or any(d["summary"] in FOLLOWS_FROM_INIT for d in errors):
             chosen = {"valid": False, "stage": "init", "diagnostics": init_diagnostics}
         elif init_diagnostics != chosen["diagnostics"]:
             problems.append("init says something else: " + json.dumps(init_diagnostics))

@@ -27,6 +27,8 @@ use ashlar_funcs::Caps;
 use ashlar_value::{Value, schema::ProviderSchema};
 
 use crate::tree::{Member, Tree};
+pub(crate) use provisioner::provisioner_forms;
+
 use parts::{Kind, Part, Parts, Schemas};
 use scope::{Repeated, StaticScope};
 
@@ -115,11 +117,12 @@ pub fn check_schemas(
 }
 
 fn circle(parts: &Parts<'_>, group: &[usize]) -> Diag {
-    let mut names: Vec<String> = group
-        .iter()
-        .filter_map(|at| parts.all.get(*at))
-        .map(Part::to_string)
-        .collect();
+    let parts = group.iter().filter_map(|at| parts.all.get(*at));
+    circle_of(parts.map(Part::to_string).collect())
+}
+
+/// Parts that need each other.
+pub(crate) fn circle_of(mut names: Vec<String>) -> Diag {
     names.sort();
     let detail = "Each of these needs another of them first, so none can be the first. Take one of the references out.";
     Diag::error(format!("Cycle: {}", names.join(", ")), detail)

@@ -103,6 +103,16 @@ static CONNECTION: LazyLock<Block> = LazyLock::new(|| {
     ])
 });
 
+/// All of these, for the manual.
+pub(crate) fn provisioner_forms() -> [(&'static str, &'static Block); 4] {
+    [
+        ("local-exec", &LOCAL_EXEC),
+        ("remote-exec", &REMOTE_EXEC),
+        ("file", &FILE),
+        ("connection", &CONNECTION),
+    ]
+}
+
 /// What a provisioner of this kind takes; `None` if there is none of the kind.
 fn schema(kind: &str) -> Option<&'static Block> {
     match kind {

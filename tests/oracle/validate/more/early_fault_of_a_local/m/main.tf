@@ -1,0 +1,4 @@
+variable "a" {}
+output "x" {
+  value = nothing
+}

@@ -1,0 +1,4 @@
+variable "a" {}
+output "a" {
+  value = var.a
+}
