@@ -11,7 +11,7 @@ use anyhow::{Context, Result, bail};
 use ashlar_xtask::{layout, process};
 
 use crate::cargo::{Profile, build_ashlar};
-use crate::manual;
+use crate::{language, manual};
 
 /// Write the generated files.
 #[derive(clap::Args)]
@@ -97,13 +97,13 @@ fn differences() -> Result<BTreeMap<PathBuf, Option<String>>> {
             }
         }
     }
-    let manual = manual::text();
-    if fs::read_to_string(layout::root().join(manual::FILE))
-        .ok()
-        .as_deref()
-        != Some(&manual)
-    {
-        differences.insert(manual::FILE.into(), Some(manual));
+    for (file, text) in [
+        (manual::FILE, manual::text()),
+        (language::FILE, language::text()?),
+    ] {
+        if fs::read_to_string(layout::root().join(file)).ok().as_deref() != Some(&text) {
+            differences.insert(file.into(), Some(text));
+        }
     }
     Ok(differences)
 }

@@ -10,6 +10,7 @@ mod control_plane;
 mod e2e;
 mod fuzz;
 mod generate;
+mod language;
 mod manual;
 mod oracle;
 mod quickstart;
