@@ -11,6 +11,7 @@
 mod corpus;
 mod expressions;
 mod lang;
+mod modules;
 mod report;
 mod scenarios;
 mod syntax;
@@ -47,6 +48,8 @@ enum Suite {
     Validate(Run),
     /// Files and mutants of them, read by us and by hcl side by side.
     Corpus(corpus::Args),
+    /// Repositories of modules: every folder loaded, by us and by Terraform side by side.
+    Modules(modules::Args),
 }
 
 #[derive(clap::Args)]
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
 fn run(suite: Suite) -> anyhow::Result<ExitCode> {
     let args = match &suite {
         Suite::Corpus(args) => return corpus::run(args),
+        Suite::Modules(args) => return modules::run(args),
         Suite::Syntax(args)
         | Suite::Wire(args)
         | Suite::Expressions(Expressions { run: args, .. })
@@ -99,7 +103,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
         Suite::Validate(args) => validate::run(&args.cases, &mut report)?,
-        Suite::Corpus(_) => {}
+        Suite::Corpus(_) | Suite::Modules(_) => {}
     }
     Ok(report.finish())
 }

@@ -55,7 +55,8 @@ async fn run_one(folder: PathBuf, settings: Settings) -> anyhow::Result<Result<(
     Ok(Err(Miss::new(only(&wanted, &got), only(&got, &wanted))))
 }
 
-fn fact(diag: &Diag, sources: &Sources) -> String {
+/// Severity, summary and place, as they are compared.
+pub(crate) fn fact(diag: &Diag, sources: &Sources) -> String {
     let severity = match diag.severity {
         Severity::Error => "error",
         Severity::Warning => "warning",
@@ -71,7 +72,8 @@ fn fact(diag: &Diag, sources: &Sources) -> String {
     line(severity, &diag.summary, place)
 }
 
-fn recorded(diag: &Json) -> String {
+/// The same of a diagnostic as Terraform writes it down.
+pub(crate) fn recorded(diag: &Json) -> String {
     let text = |key: &str| diag[key].as_str().unwrap_or_default();
     let place = diag["range"].as_object().map(|range| {
         let at = |end: &str, part: &str| range.get(end).map_or(0, |end| end[part].as_u64().unwrap_or(0));
