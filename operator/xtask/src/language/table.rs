@@ -262,7 +262,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         about: "Values with a name. No labels.",
         read: "config/src/output_block.rs",
         example: "locals {\n  a = 1\n}\n",
-        rows: &[row("*", "config/src/check/mod.rs", "plan/src/walk.rs", "")],
+        rows: &[row("*", "config/src/check/mod.rs", "plan/src/parts.rs", "")],
     },
     Chapter {
         block: "output",
@@ -318,19 +318,19 @@ pub(super) const CHAPTERS: &[Chapter] = &[
     Chapter {
         block: "module",
         schema: "moduleBlock",
-        about: "The call of another module. All other arguments are its variables. A module is looked for in folders only.",
+        about: "The call of another module. All other arguments are its variables.",
         read: "",
         example: "module \"a\" {\n  source = \"./a\"\n}\n",
         rows: &[
             row(
                 "source",
                 "config/src/source.rs",
-                TREE,
+                "runner/src/modules.rs",
                 "May use constant variables and locals.",
             ),
             row("version", "config/src/early.rs", TREE, ""),
-            row("count", REPEAT, EXPAND, ""),
-            row("for_each", REPEAT, EXPAND, ""),
+            row("count", REPEAT, "plan/src/parts.rs", ""),
+            row("for_each", REPEAT, "plan/src/parts.rs", ""),
             row("depends_on", SCOPE, NODE, ""),
             row("providers", PASSING, PASSING, ""),
             row("ignore_nested_deprecations", SCOPE, SCOPE, ""),
@@ -343,7 +343,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             ),
             reserved("locals"),
             reserved("provider"),
-            row("*", "config/src/check/call.rs", "", "The module's variables."),
+            row("*", "config/src/check/call.rs", "plan/src/parts.rs", "The module's variables."),
         ],
     },
     Chapter {
