@@ -48,6 +48,7 @@ impl Run<'_> {
                 provider: change.provider.clone(),
                 schema,
                 reason: None,
+                forgets: false,
             };
             private = removal.plan_delete(&*provider, &live, &mut diags).await?.private;
         }

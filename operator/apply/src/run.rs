@@ -348,7 +348,7 @@ impl<'a> Run<'a> {
             Op::Write(at) => self.write(*at).await,
             Op::Read(at) => self.read(*at).await,
             Op::Delete(at) => self.delete(*at).await,
-            Op::Drop(at) => self.drop_data(*at),
+            Op::Drop(at) | Op::Forget(at) => self.leave_out(*at),
             Op::Settle(resource) => self.settle(resource),
             Op::Join(_) | Op::Close(_) => Ok(Diags::new()),
             Op::Output(module, name) => self.output(module, name),

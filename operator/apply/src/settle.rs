@@ -145,8 +145,8 @@ impl Run<'_> {
         Ok(outcome.diags)
     }
 
-    /// Removes a data source from the state.
-    pub(crate) fn drop_data(&self, at: usize) -> Result<Diags, Diags> {
+    /// Removes from the state what stays as it is, or is a data source.
+    pub(crate) fn leave_out(&self, at: usize) -> Result<Diags, Diags> {
         let change = self.change(at)?;
         self.keeper
             .change(|state| state.set(&change.address, change.deposed, &change.provider, None));

@@ -39,13 +39,8 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
             .values()
             .map(|action| ("action blocks", action.header)),
     );
-    found.extend(module.moved.iter().map(|moved| ("moved blocks", moved.header)));
-    found.extend(
-        module
-            .removed
-            .iter()
-            .map(|removed| ("removed blocks", removed.header)),
-    );
+    let of_removed = module.removed.iter().flat_map(|removed| &removed.provisioners);
+    found.extend(of_removed.map(|inner| ("provisioner blocks", inner.header)));
     found.extend(
         module
             .imports

@@ -512,6 +512,7 @@ fn action(action: Action, moved: bool) -> &'static str {
         Action::Update => "update",
         Action::DeleteThenCreate | Action::CreateThenDelete => "replace",
         Action::Delete => "delete",
+        Action::Forget => "forget",
     }
 }
 

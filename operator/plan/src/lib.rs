@@ -22,6 +22,7 @@ pub mod parts;
 mod pending;
 pub mod provider_diags;
 mod removal_run;
+mod removed;
 pub mod show;
 mod steps;
 mod stored_value;

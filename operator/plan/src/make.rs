@@ -19,12 +19,14 @@ use crate::{
     engine::{Engine, Schemas, lock},
     function_results::FunctionResults,
     model::{Action, Change, CheckStatus, Mode, Options, Plan, ProviderPin},
-    moves,
+    moves::{self, judge::Declared},
     node::{Node, Sight, build, cycle_faults, provider_faults},
     order::Order,
     outputs,
     parts::add_vacant,
-    removal_run, steps,
+    removal_run,
+    removed::Removed,
+    steps,
     values::Values,
     walk::{Found, PlanWalk, in_state},
 };
@@ -116,14 +118,22 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         // A first plan begins the history that its apply will write.
         state.lineage = inputs.outside.uuid();
     }
-    let moved = moves::apply_implied(inputs.tree, &mut state);
+    let moved = moves::apply(inputs.tree, &mut state, schemas, inputs.providers).await;
+    let moves = match moved {
+        Ok(moves) => moves,
+        Err(diags) => return Planned { plan: None, diags },
+    };
     let sight = Sight {
         tree: inputs.tree,
         state: &state,
         schemas,
     };
     let graph = build(&sight, None);
+    let removed = Removed::of(inputs.tree);
     let mut faults = cycle_faults(&graph);
+    if inputs.options.mode != Mode::Destroy {
+        faults.extend(removed.faults(inputs.tree));
+    }
     faults.extend(provider_faults(&graph, &sight));
     if faults.has_errors() {
         return Planned {
@@ -162,15 +172,30 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         options: &inputs.options,
         state: &state,
         in_state: in_state(&state),
-        moved: &moved,
+        moves: &moves,
+        removed,
         found: std::sync::Mutex::new(Found {
             refreshed: state.clone(),
-            moved: moved.clone(),
+            moved: moves.from.clone(),
             ..Found::default()
         }),
     };
     walk.run().await;
     let mut found = std::mem::take(&mut *lock(&walk.found));
+    let judged = moves.judge(&Declared {
+        values: &engine.values,
+        resources: &found.expanded,
+    });
+    if judged.has_errors() {
+        engine.close().await;
+        return Planned {
+            plan: None,
+            diags: in_source_order(judged),
+        };
+    }
+    if !found.diags.has_errors() {
+        found.diags.extend(moves.blocked());
+    }
     if destroys && found.diags.has_errors() {
         // What was planned on the way to a refreshed state is not what was asked for.
         found.diags.extend(checked);
@@ -217,6 +242,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
     drift.retain(|change| change.action != Action::NoOp || inputs.options.mode == Mode::RefreshOnly);
     drift.sort_by(|a, b| a.address.cmp(&b.address));
     diags.extend(duplicate_faults(&changes));
+    diags.extend(forgotten(&changes));
     let stored: Vec<Arc<[ConfigResource]>> = changes
         .iter()
         .map(|change| stored_dependencies(change, &refreshed, order))
@@ -255,6 +281,23 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         plan: Some(plan),
         diags: in_source_order(diags),
     }
+}
+
+/// A warning about objects that stay and are no longer managed.
+fn forgotten(changes: &[Change]) -> Option<Diag> {
+    let lines: Vec<String> = changes
+        .iter()
+        .filter(|change| change.action == Action::Forget)
+        .map(|change| format!("\n - {}", change.address))
+        .collect();
+    (!lines.is_empty()).then(|| {
+        let detail = format!(
+            "Applying this plan drops what is known of these objects. They are not destroyed, and have to be imported to be \
+             managed again:{}",
+            lines.concat()
+        );
+        Diag::warning("Some objects will no longer be managed by Terraform", detail)
+    })
 }
 
 /// Two changes of one object would be carried out one after the other in any order. Only a fault here can plan them.

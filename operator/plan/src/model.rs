@@ -70,6 +70,8 @@ pub enum Action {
     CreateThenDelete,
     /// Destroyed.
     Delete,
+    /// Left as it is, and no longer managed.
+    Forget,
 }
 
 impl Action {
@@ -88,6 +90,7 @@ impl Action {
             Action::DeleteThenCreate => &["delete", "create"],
             Action::CreateThenDelete => &["create", "delete"],
             Action::Delete => &["delete"],
+            Action::Forget => &["forget"],
         }
     }
 }
@@ -105,6 +108,8 @@ pub enum Reason {
     ReplaceByTriggers,
     /// The resource block is gone.
     DeleteBecauseNoResourceConfig,
+    /// The resource block is gone, also where it was said to have moved.
+    DeleteBecauseNoMoveTarget,
     /// count or for_each was added or removed.
     DeleteBecauseWrongRepetition,
     /// The index is beyond the present count.
@@ -128,6 +133,7 @@ impl Reason {
             Reason::ReplaceByRequest => "replace_by_request",
             Reason::ReplaceByTriggers => "replace_by_triggers",
             Reason::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
+            Reason::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
             Reason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
             Reason::DeleteBecauseCountIndex => "delete_because_count_index",
             Reason::DeleteBecauseEachKey => "delete_because_each_key",
@@ -336,6 +342,7 @@ impl Plan {
                 Action::Read => summary.reads += 1,
                 Action::Update => summary.updates += 1,
                 Action::Delete => summary.deletes += 1,
+                Action::Forget => summary.forgets += 1,
                 Action::DeleteThenCreate | Action::CreateThenDelete => summary.replaces += 1,
             }
         }
@@ -354,6 +361,7 @@ pub struct Summary {
     pub replaces: usize,
     pub reads: usize,
     pub moves: usize,
+    pub forgets: usize,
     pub outputs: usize,
     pub drift: usize,
 }

@@ -121,6 +121,7 @@ async fn plan_one(
         provider: provider_config,
         schema,
         reason: None,
+        forgets: false,
     };
     let change = removal.plan_delete(&*provider, &live, &mut diags).await?;
     diags.extend(faults.into_iter().flatten());

@@ -62,6 +62,8 @@ pub enum Op {
     Delete(usize),
     /// Removes a data source from state.
     Drop(usize),
+    /// Removes an object from state that stays as it is.
+    Forget(usize),
     /// Makes up a resource's value from its instances and checks the conditions of those that did not change.
     Settle(ConfigResource),
     /// Nothing: many steps wait for it, and it for many, which takes fewer edges than each waiting for each.
@@ -86,7 +88,7 @@ impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "s{} {}", self.id.0, describe(&self.step.op, self.changes))?;
         if let Some(reason) = match &self.step.op {
-            Op::Write(at) | Op::Read(at) | Op::Delete(at) => {
+            Op::Write(at) | Op::Read(at) | Op::Delete(at) | Op::Forget(at) => {
                 self.changes.get(*at).and_then(|change| change.reason)
             }
             _ => None,
@@ -130,6 +132,7 @@ fn describe(op: &Op, changes: &[Change]) -> String {
         Op::Read(at) => object("read", at),
         Op::Delete(at) => object("delete", at),
         Op::Drop(at) => object("drop", at),
+        Op::Forget(at) => object("forget", at),
         Op::Settle(resource) => format!("settle {resource}"),
         Op::Join(join) => format!("join {join}"),
         Op::Output(module, name) => format!("output {}{name}", prefix(module)),
@@ -191,6 +194,9 @@ fn add_operations(
     for (at, change) in changes.iter().enumerate() {
         if change.action == Action::Delete && change.address.resource.resource.mode == ResourceMode::Data {
             draft.add(Op::Drop(at));
+        }
+        if change.action == Action::Forget {
+            draft.add(Op::Forget(at));
         }
     }
     for node in graph.nodes() {

@@ -282,6 +282,11 @@ impl<'a> ModuleValues<'a> {
         }
     }
 
+    /// Has a call of the module been expanded?
+    pub fn has_expanded(&self, call: &str) -> bool {
+        self.calls.get(call).is_some_and(|cell| cell.get().is_some())
+    }
+
     /// What references to a call see: its outputs, by instance.
     fn called(&self, name: &str) -> Option<Value> {
         let called = self.calls.get(name)?.get()?;

@@ -20,9 +20,11 @@ use crate::{
     expand::expand,
     instance::{Instance, Live, removal::Removal, stored::to_object},
     model::{Action, Change, Check, Mode, Options, OutputChange, Reason},
+    moves::Moves,
     node::Node,
     order::Order,
     outputs, parts,
+    removed::Removed,
     stored_value::stored_value,
     triggers,
     values::{Expansion, ModuleValues, combine},
@@ -40,7 +42,8 @@ pub(crate) struct PlanWalk<'w, 'a> {
     pub(crate) state: &'w State,
     /// Where that has something of a resource.
     pub(crate) in_state: HashMap<ConfigResource, Vec<AbsResource>>,
-    pub(crate) moved: &'w BTreeMap<ResourceInstance, ResourceInstance>,
+    pub(crate) moves: &'w Moves,
+    pub(crate) removed: Removed,
     pub(crate) found: Mutex<Found>,
 }
 
@@ -55,6 +58,8 @@ pub(crate) struct Found {
     /// The resources of which anything is to be done, in whatever instance of their module.
     pub(crate) pending: HashSet<ConfigResource>,
     pub(crate) drift: Vec<Change>,
+    /// Which instances each resource has.
+    pub(crate) expanded: HashMap<AbsResource, Expansion>,
     /// Where objects were before they moved.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
@@ -154,6 +159,9 @@ impl<'a> PlanWalk<'_, 'a> {
             return Ok(Diags::new());
         }
         let expansion = expand(config.count.as_ref(), config.for_each.as_ref(), &module.scope())?;
+        lock(&self.found)
+            .expanded
+            .insert(address.clone(), expansion.clone());
         let keys = expansion.keys();
         let visits = keys
             .iter()
@@ -178,6 +186,16 @@ impl<'a> PlanWalk<'_, 'a> {
         };
         module.set_resource(&address.resource, value);
         Ok(diags)
+    }
+
+    /// Why an instance goes.
+    fn reason(&self, wanted: Wanted<'_>, instance: &ResourceInstance) -> Reason {
+        match wanted.reason(&instance.key) {
+            Reason::DeleteBecauseNoResourceConfig if self.moves.from.contains_key(instance) => {
+                Reason::DeleteBecauseNoMoveTarget
+            }
+            reason => reason,
+        }
     }
 
     async fn visit_instance(
@@ -217,7 +235,7 @@ impl<'a> PlanWalk<'_, 'a> {
             found.checks.insert(address.to_string(), check);
         }
         if let Some(mut change) = outcome.change {
-            change.previous_address = self.moved.get(&address).cloned();
+            change.previous_address = self.moves.from.get(&address).cloned();
             found.add(change);
         }
         drop(found);
@@ -271,7 +289,12 @@ impl<'a> PlanWalk<'_, 'a> {
         for (key, instance) in &state.instances {
             let orphan = !wanted.contains(key);
             if let (Some(object), true) = (&instance.current, orphan) {
-                removals.push((key, None, object, Some(wanted.reason(key))));
+                removals.push((
+                    key,
+                    None,
+                    object,
+                    Some(self.reason(wanted, &address.instance(key.clone()))),
+                ));
             }
             removals.extend(
                 instance
@@ -295,6 +318,7 @@ impl<'a> PlanWalk<'_, 'a> {
         let schema = self
             .engine
             .resource_schema(&provider.provider, &address.resource)?;
+        let forgets = wanted.config().is_none() && self.removed.forgets(address);
         let works = removals.into_iter().map(|(key, deposed, object, reason)| {
             let removal = Removal {
                 engine: self.engine,
@@ -303,6 +327,7 @@ impl<'a> PlanWalk<'_, 'a> {
                 provider: provider.clone(),
                 schema,
                 reason,
+                forgets,
             };
             self.remove(removal, object, wanted)
         });
@@ -335,7 +360,7 @@ impl<'a> PlanWalk<'_, 'a> {
             found.note_drift(&address, &provider, &done.previous, done.refreshed.as_ref());
         }
         if let Some(mut change) = done.change {
-            change.previous_address = self.moved.get(&address).cloned();
+            change.previous_address = self.moves.from.get(&address).cloned();
             found.add(change);
             if let (Some(config), None) = (wanted.config(), deposed)
                 && config.lifecycle.prevents_destroy()

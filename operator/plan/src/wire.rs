@@ -109,13 +109,14 @@ enum OpWire {
     Read(usize),
     Delete(usize),
     Drop(usize),
+    Forget(usize),
     Settle(String),
     Join(u32),
     Output(Vec<String>, String),
     Close(Vec<String>),
 }
 
-const ACTIONS: [Action; 7] = [
+const ACTIONS: [Action; 8] = [
     Action::NoOp,
     Action::Create,
     Action::Read,
@@ -123,9 +124,10 @@ const ACTIONS: [Action; 7] = [
     Action::DeleteThenCreate,
     Action::CreateThenDelete,
     Action::Delete,
+    Action::Forget,
 ];
 
-const REASONS: [Reason; 11] = [
+const REASONS: [Reason; 12] = [
     Reason::ReplaceBecauseTainted,
     Reason::ReplaceBecauseCannotUpdate,
     Reason::ReplaceByRequest,
@@ -135,6 +137,7 @@ const REASONS: [Reason; 11] = [
     Reason::DeleteBecauseCountIndex,
     Reason::DeleteBecauseEachKey,
     Reason::DeleteBecauseNoModule,
+    Reason::DeleteBecauseNoMoveTarget,
     Reason::ReadBecauseConfigUnknown,
     Reason::ReadBecauseDependencyPending,
 ];
@@ -483,6 +486,7 @@ fn op_out(op: &Op) -> OpWire {
         Op::Read(at) => OpWire::Read(*at),
         Op::Delete(at) => OpWire::Delete(*at),
         Op::Drop(at) => OpWire::Drop(*at),
+        Op::Forget(at) => OpWire::Forget(*at),
         Op::Settle(resource) => OpWire::Settle(resource.to_string()),
         Op::Join(join) => OpWire::Join(*join),
         Op::Output(module, name) => OpWire::Output(module_out(module), name.to_string()),
@@ -501,6 +505,7 @@ fn op_in(wire: OpWire) -> Result<Op, Diags> {
         OpWire::Read(at) => Op::Read(at),
         OpWire::Delete(at) => Op::Delete(at),
         OpWire::Drop(at) => Op::Drop(at),
+        OpWire::Forget(at) => Op::Forget(at),
         OpWire::Settle(resource) => Op::Settle(parse(&resource)?),
         OpWire::Join(join) => Op::Join(join),
         OpWire::Output(module, name) => Op::Output(module_in(module), name.into()),

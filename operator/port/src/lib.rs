@@ -11,7 +11,8 @@ mod run;
 pub use outside::Outside;
 pub use progress::{Activity, Event, Progress, Unwatched};
 pub use provider::{
-    Answer, Applied, ApplyRequest, Deferred, FunctionFault, PlanRequest, Planned, Provider, ProviderDiag,
-    Providers, Read, ReadDataRequest, ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, Imported, ImportedObject,
+    MoveRequest, MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read, ReadDataRequest,
+    ReadRequest, UpgradeRequest,
 };
 pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag};

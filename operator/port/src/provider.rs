@@ -69,6 +69,69 @@ pub struct UpgradeRequest<'a> {
     pub json: &'a [u8],
 }
 
+/// Asks to make an object of another type, or of another provider, one of a type of this provider.
+#[derive(Clone, Debug)]
+pub struct MoveRequest<'a> {
+    /// The provider it is managed with so far, as its address is written.
+    pub source_provider: &'a str,
+    /// Its type so far.
+    pub source_kind: &'a str,
+    /// Schema version it was stored with.
+    pub version: i64,
+    /// The object as JSON by that schema.
+    pub json: &'a [u8],
+    /// What the provider stored with it.
+    pub private: &'a [u8],
+    /// Its identity as JSON with the version of its schema, if it has one.
+    pub identity: Option<(i64, &'a [u8])>,
+    /// The type it becomes.
+    pub kind: &'a str,
+}
+
+/// An object that was moved to another type.
+#[derive(Clone, Debug, Default)]
+pub struct MovedObject {
+    /// `None` if the provider gave nothing at all.
+    pub state: Option<Value>,
+    /// To be stored with it.
+    pub private: Vec<u8>,
+    /// Its identity.
+    pub identity: Option<Value>,
+}
+
+/// Asks for an object that is there and not managed yet.
+#[derive(Clone, Debug)]
+pub struct ImportRequest<'a> {
+    /// Resource type.
+    pub kind: &'a str,
+    /// Which object, by id or by identity.
+    pub of: Imported<'a>,
+    /// Whether the provider may defer.
+    pub deferral_allowed: bool,
+}
+
+/// How an object to be imported is named.
+#[derive(Clone, Copy, Debug)]
+pub enum Imported<'a> {
+    /// By its id.
+    Id(&'a str),
+    /// By its identity.
+    Identity(&'a Value),
+}
+
+/// An object that was found for an import.
+#[derive(Clone, Debug)]
+pub struct ImportedObject {
+    /// Its type.
+    pub kind: String,
+    /// What is known of it; `None` if the provider gave nothing at all.
+    pub state: Option<Value>,
+    /// To be stored with it.
+    pub private: Vec<u8>,
+    /// Its identity.
+    pub identity: Option<Value>,
+}
+
 /// Asks for the present state of an object.
 #[derive(Clone, Debug)]
 pub struct ReadRequest<'a> {
@@ -220,6 +283,12 @@ pub trait Provider: Send + Sync {
 
     /// Reads the present state of an object.
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read>;
+
+    /// Makes an object of another type, or of another provider, one of this provider's. It need not be configured.
+    async fn move_state(&self, request: MoveRequest<'_>) -> Answer<MovedObject>;
+
+    /// Finds an object that is there and not managed yet; others may come with it.
+    async fn import(&self, request: ImportRequest<'_>) -> Answer<(Vec<ImportedObject>, Option<Deferred>)>;
 
     /// Plans one instance.
     async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned>;

@@ -3,6 +3,7 @@
 //! It changes nothing outside, reads nothing outside, and takes chance from its caller.
 //! Source of the behaviour: Terraform 1.15.5 `internal/builtin/providers/terraform`.
 
+mod adopt;
 mod functions;
 
 use std::{
@@ -12,8 +13,9 @@ use std::{
 
 use ashlar_diag::Diags;
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, FunctionFault, PlanRequest, Planned, Provider, ProviderDiag,
-    Read, ReadDataRequest, ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
+    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    UpgradeRequest,
 };
 use ashlar_value::{
     Path, Type, Value, json, ops,
@@ -235,6 +237,14 @@ impl Provider for Builtin {
             value: None,
             diags: vec![error("Identity cannot be upgraded", detail)],
         }
+    }
+
+    async fn move_state(&self, request: MoveRequest<'_>) -> Answer<MovedObject> {
+        adopt::move_state(&request)
+    }
+
+    async fn import(&self, request: ImportRequest<'_>) -> Answer<(Vec<ImportedObject>, Option<Deferred>)> {
+        adopt::import(&request)
     }
 
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {

@@ -149,6 +149,8 @@ impl Client {
         validate_action: validate_action_config = validate_action_config | validate_action_config, check;
         upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;
         upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
+        move_state: move_resource_state = move_resource_state | move_resource_state, check;
+        import: import_resource_state = import_resource_state | import_resource_state, read;
         read: read_resource = read_resource | read_resource, read;
         plan: plan_resource_change = plan_resource_change | plan_resource_change, read;
         apply: apply_resource_change = apply_resource_change | apply_resource_change, apply;

@@ -7,8 +7,9 @@ use std::{error::Error, path::Path, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, FunctionFault, PlanRequest, Planned, Provider, ProviderDiag, Read,
-    ReadDataRequest, ReadRequest, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
+    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    UpgradeRequest,
 };
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
@@ -206,6 +207,18 @@ impl Provider for Plugin {
         self.try_upgrade_identity(&request)
             .await
             .unwrap_or_else(failed_with(None))
+    }
+
+    async fn move_state(&self, request: MoveRequest<'_>) -> Answer<MovedObject> {
+        self.try_move(&request)
+            .await
+            .unwrap_or_else(failed_with(MovedObject::default()))
+    }
+
+    async fn import(&self, request: ImportRequest<'_>) -> Answer<(Vec<ImportedObject>, Option<Deferred>)> {
+        self.try_import(&request)
+            .await
+            .unwrap_or_else(failed_with((Vec::new(), None)))
     }
 
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {

@@ -1,8 +1,13 @@
 //! The state model.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use ashlar_addr::{AbsResource, ConfigResource, DeposedKey, InstanceKey, ProviderConfig, ResourceInstance};
+use ashlar_addr::{
+    AbsResource, ConfigResource, DeposedKey, InstanceKey, ModuleInstance, ProviderConfig, ResourceInstance,
+};
 use ashlar_value::{Path, Value};
 
 /// All that is known of a workspace's objects.
@@ -187,6 +192,43 @@ impl State {
             }
             (_, None) => {}
         }
+    }
+
+    /// The module instances that hold something, in their order.
+    pub fn modules(&self) -> BTreeSet<ModuleInstance> {
+        self.resources
+            .keys()
+            .map(|resource| resource.module.clone())
+            .collect()
+    }
+
+    /// Moves a whole resource. What is at its new address is lost.
+    pub fn move_resource(&mut self, from: &AbsResource, to: AbsResource) {
+        if let Some(resource) = self.resources.remove(from) {
+            self.resources.insert(to, resource);
+        }
+    }
+
+    /// Moves an instance with all its objects. What is at its new address is lost.
+    pub fn move_instance(&mut self, from: &ResourceInstance, to: &ResourceInstance) {
+        let Some(resource) = self.resources.get_mut(&from.resource) else {
+            return;
+        };
+        let Some(instance) = resource.instances.remove(&from.key) else {
+            return;
+        };
+        let provider = resource.provider.clone();
+        if resource.instances.is_empty() {
+            self.resources.remove(&from.resource);
+        }
+        let target = self
+            .resources
+            .entry(to.resource.clone())
+            .or_insert_with(|| ResourceState {
+                provider,
+                instances: BTreeMap::new(),
+            });
+        target.instances.insert(to.key.clone(), instance);
     }
 
     /// Every object with its address, current ones before deposed ones.

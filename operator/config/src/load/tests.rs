@@ -168,9 +168,7 @@ fn files_are_read_in_order_of_their_names() {
 #[test]
 fn what_the_engine_does_not_run_is_refused_at_its_line() {
     for (text, end) in [
-        ("moved {\n  from = a.b\n  to = a.c\n}\n", 6),
         ("import {\n  to = a.b\n  id = \"x\"\n}\n", 7),
-        ("removed {\n  from = a.b\n}\n", 8),
         (
             "check \"c\" {\n  assert {\n    condition = var.a\n    error_message = \"m\"\n  }\n}\n",
             10,

@@ -29,6 +29,8 @@ pub struct Removal<'w, 'a> {
     pub schema: &'w Schema,
     /// Why it goes.
     pub reason: Option<Reason>,
+    /// Is it only forgotten? Then nothing is asked of it but what is stored.
+    pub forgets: bool,
 }
 
 /// What planning a removal gave.
@@ -50,7 +52,7 @@ impl Removal<'_, '_> {
         let (previous, mut diags) =
             read_stored(self.engine, &*provider, &self.address, self.schema, stored, None).await?;
         let mut refreshed = Some(previous.clone());
-        if options.refresh {
+        if options.refresh && !self.forgets {
             let (live, remarks) = refresh(
                 self.engine,
                 &*provider,
@@ -64,6 +66,7 @@ impl Removal<'_, '_> {
             refreshed = live;
         }
         let change = match &refreshed {
+            Some(live) if plan && self.forgets => Some(self.forget(live)),
             Some(live) if plan => Some(self.plan_delete(&*provider, live, &mut diags).await?),
             _ => None,
         };
@@ -115,21 +118,33 @@ impl Removal<'_, '_> {
             private = answer.value.private.into();
         }
         Ok(Change {
+            private: Arc::clone(&private),
+            ..self.going(Action::Delete, object)
+        })
+    }
+
+    /// The change that forgets `object`.
+    fn forget(&self, object: &Live) -> Change {
+        self.going(Action::Forget, object)
+    }
+
+    fn going(&self, action: Action, object: &Live) -> Change {
+        Change {
             address: self.address.clone(),
             deposed: self.deposed,
             previous_address: None,
             provider: self.provider.clone(),
-            action: Action::Delete,
+            action,
             reason: self.reason,
             before: object.value.clone(),
-            after: null,
+            after: Value::null(self.schema.block.ty()),
             replace_paths: Vec::new(),
-            private: Arc::clone(&private),
+            private: Arc::clone(&object.private),
             before_identity: object.identity.clone(),
             after_identity: None,
             depose_as: None,
             dependencies: object.dependencies.clone(),
             create_before_destroy: object.create_before_destroy,
-        })
+        }
     }
 }

@@ -20,7 +20,7 @@ impl Counts {
         let mut counts = Self::default();
         for change in plan.changes.iter().filter(|change| is_of_interest(change)) {
             match change.action {
-                Action::NoOp | Action::Read => {}
+                Action::NoOp | Action::Read | Action::Forget => {}
                 Action::Create => counts.add += 1,
                 Action::Update => counts.change += 1,
                 Action::Delete => counts.destroy += 1,
@@ -46,7 +46,11 @@ impl fmt::Display for Counts {
 pub fn summary(plan: &Plan) -> String {
     let mut more = Vec::new();
     let counts = plan.summary();
-    for (count, what) in [(counts.moves, "moved"), (counts.drift, "changed outside")] {
+    for (count, what) in [
+        (counts.moves, "moved"),
+        (counts.forgets, "no longer managed"),
+        (counts.drift, "changed outside"),
+    ] {
         if count > 0 {
             more.push(format!(" Objects {what}: {count}."));
         }

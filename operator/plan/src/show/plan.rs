@@ -51,7 +51,8 @@ pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
 /// What there will be after apply, as far as known.
 fn planned_values(plan: &Plan, schemas: &Schemas) -> Json {
     let mut modules = Modules::default();
-    let staying = |change: &&Change| change.action != Action::Delete && change.deposed.is_none();
+    let goes = |change: &Change| matches!(change.action, Action::Delete | Action::Forget);
+    let staying = |change: &&Change| !goes(change) && change.deposed.is_none();
     for change in plan.changes.iter().filter(staying) {
         let schema = schema_of(change, schemas);
         let mut out = Map::new();

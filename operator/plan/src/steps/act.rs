@@ -31,7 +31,8 @@ pub(super) fn acts(changes: &[Change]) -> Vec<Act<'_>> {
     for (at, change) in changes.iter().enumerate() {
         let mut add = |op, part| acts.push(Act { op, part, change, at });
         match change.action {
-            Action::NoOp => {}
+            // The state alone has to do with these.
+            Action::NoOp | Action::Forget => {}
             Action::Read => add(Op::Read(at), Part::Make),
             Action::Create | Action::Update => add(Op::Write(at), Part::Make),
             Action::DeleteThenCreate => {

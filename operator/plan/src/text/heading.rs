@@ -37,6 +37,13 @@ pub(super) fn heading(change: &Change, tense: Tense, ink: Ink) -> String {
         (Action::Delete, Tense::Planned, ..) => {
             format!("  # {address} will be {}\n", ink.bold_red("destroyed"))
         }
+        (Action::Forget, ..) => {
+            let not = ink.bold("not");
+            return format!(
+                "  # {address} will no longer be managed, but will {not} be destroyed\n  # (destroy = false is set in the \
+                 configuration)\n"
+            );
+        }
         (Action::Delete, Tense::Found, ..) => format!("  # {address} has been deleted\n"),
         (Action::DeleteThenCreate | Action::CreateThenDelete, _, reason, _) => match reason {
             Some(Reason::ReplaceBecauseTainted) => {
@@ -76,6 +83,11 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
                 change.address.resource.resource
             )
         }
+        Reason::DeleteBecauseNoMoveTarget => format!(
+            "because {} was moved to {}, which is not in configuration",
+            change.previous_address.as_ref().unwrap_or(&change.address),
+            change.address
+        ),
         Reason::DeleteBecauseWrongRepetition => match key {
             InstanceKey::None => "because resource uses count or for_each".to_owned(),
             InstanceKey::Int(_) => "because resource does not use count".to_owned(),

@@ -88,6 +88,7 @@ impl Ink {
             Action::Create => self.sign(Sign::Add),
             Action::Update => self.sign(Sign::Change),
             Action::Delete => self.sign(Sign::Remove),
+            Action::Forget => format!("  {}", self.paint("31", ".")),
             Action::Read => format!(" {}", self.paint("36", "<=")),
             Action::DeleteThenCreate => format!("{remove}/{add}"),
             Action::CreateThenDelete => format!("{add}/{remove}"),

@@ -43,13 +43,14 @@ use crate::{
 };
 
 /// The legend, in the order in which Terraform has it.
-const LEGEND: [(Action, &str); 6] = [
+const LEGEND: [(Action, &str); 7] = [
     (Action::Create, "create"),
     (Action::Update, "update in-place"),
     (Action::Delete, "destroy"),
     (Action::DeleteThenCreate, "destroy and then create replacement"),
     (Action::CreateThenDelete, "create replacement and then destroy"),
     (Action::Read, "read (data resources)"),
+    (Action::Forget, "forget"),
 ];
 
 /// The whole plan; begins and ends with a line feed. `schemas` must be those the plan was made with; of an object whose
@@ -134,7 +135,10 @@ fn object(change: &Change, tense: Tense, schemas: &Schemas, ink: Ink, out: &mut 
 
 fn difference(change: &Change, schema: &Schema) -> Diff {
     let before = mark_sensitive(&schema.block, change.before.clone());
-    let after = mark_sensitive(&schema.block, change.after.clone());
+    // What is forgotten stays as it is.
+    let stays = change.action == Action::Forget;
+    let after = if stays { &change.before } else { &change.after };
+    let after = mark_sensitive(&schema.block, after.clone());
     let forcing = change
         .replace_paths
         .iter()
