@@ -45,6 +45,7 @@ impl Stubs {
             local: Folders {
                 root: root.to_owned(),
                 dialect: Dialect::Terraform,
+                confines: None,
             },
             data: data.to_owned(),
             found: BTreeMap::new(),
