@@ -2,8 +2,11 @@
 //!
 //! Source: Terraform `apply` in `node_resource_abstract_instance.go`. It decides about values only and asks nobody.
 
-use ashlar_plan::objchange::{Problem, assert_object_compatible, non_null_write_only, null_write_only};
-use ashlar_value::{Value, ops, schema::Block};
+use ashlar_plan::{
+    known_part,
+    objchange::{Problem, assert_object_compatible, non_null_write_only, null_write_only},
+};
+use ashlar_value::{Value, schema::Block};
 
 /// Did the provider tell of errors? Then what it answered is explained, and only looked at for what can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,20 +64,6 @@ pub(crate) fn judge(
         faults.push(("Provider produced invalid object", what));
     }
     (null_write_only(block, value), faults)
-}
-
-/// The value with nulls where it is not known.
-pub(crate) fn known_part(value: Value) -> Value {
-    let ty = value.ty();
-    value
-        .transform(&mut |_, part: Value| {
-            Ok::<_, ops::OpError>(if part.is_known() {
-                part
-            } else {
-                Value::null(part.ty())
-            })
-        })
-        .unwrap_or_else(|_| Value::null(ty))
 }
 
 #[cfg(test)]

@@ -15,18 +15,19 @@ use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
     Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas,
-    StepId, Values, expand,
+    StepId, Values, asserts, expand,
     instance::Instance,
-    lock,
+    known_part, lock,
     node::{Sight, build},
     outputs, parts,
+    show::declaration,
 };
 use ashlar_port::{Outside, Progress, Providers, RunStore, StopFlag};
 use ashlar_state::{OutputState, State};
 use ashlar_value::Value;
 use futures::{FutureExt, StreamExt, future::BoxFuture, select_biased, stream::FuturesUnordered};
 
-use crate::{answer::known_part, checks::check_results, keeper::Keeper};
+use crate::{checks::check_results, keeper::Keeper};
 
 /// How often the driver looks whether it was asked to stop, in milliseconds.
 const LOOK_AROUND: u64 = 500;
@@ -159,12 +160,14 @@ fn stuck() -> Diag {
     Diag::error("Plan not carried out to its end", detail)
 }
 
-/// What is known of conditions before anything is done. A refresh-only run evaluates none, so what was found while
-/// planning stands; else each counts only when its object is visited.
+/// What is known of conditions before anything is done. A refresh-only run decides checks alone, so what was found of others
+/// while planning stands; else each counts only when its object is visited.
 fn checks_before(plan: &Plan) -> BTreeMap<String, Check> {
     let mut checks = plan.checks.clone();
-    if plan.options.mode != Mode::RefreshOnly {
-        for check in checks.values_mut().filter(|check| !check.vacant) {
+    let stands = plan.options.mode == Mode::RefreshOnly;
+    for (address, check) in checks.iter_mut().filter(|(_, check)| !check.vacant) {
+        let is_block = matches!(declaration(address), Some((_, "check", _)));
+        if is_block || !stands {
             *check = Check::of(CheckStatus::Unknown);
         }
     }
@@ -351,6 +354,7 @@ impl<'a> Run<'a> {
             Op::Drop(at) | Op::Forget(at) => self.leave_out(*at),
             Op::Settle(resource) => self.settle(resource),
             Op::Join(_) | Op::Close(_) => Ok(Diags::new()),
+            Op::Check(module, name) => Ok(self.check(module, name)),
             Op::Output(module, name) => self.output(module, name),
         }
     }
@@ -358,6 +362,19 @@ impl<'a> Run<'a> {
     /// A change of the plan.
     pub(crate) fn change(&self, at: usize) -> Result<&'a Change, Diags> {
         self.plan.changes.get(at).ok_or_else(damaged)
+    }
+
+    fn check(&self, module: &Module, name: &Arc<str>) -> Diags {
+        let mut diags = Diags::new();
+        for instance in &*self.engine.values.instances(module) {
+            let address = asserts::address(instance, name);
+            let data = lock(&self.checks).get(&address).cloned();
+            let failed = data.filter(|check| check.status == CheckStatus::Fail);
+            let (check, told) = asserts::decide(instance, name, failed.as_ref());
+            lock(&self.checks).insert(address, check);
+            diags.extend(told);
+        }
+        diags
     }
 
     fn output(&self, module: &Module, name: &Arc<str>) -> Result<Diags, Diags> {

@@ -6,7 +6,7 @@ use ashlar_addr::{AbsResource, ConfigResource, InstanceKey};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Change, Mode, ModuleValues, combine,
+    Action, Change, Mode, ModuleValues, asserts, combine,
     instance::{
         conditions::{check_postconditions, check_preconditions},
         stored::to_object,
@@ -41,8 +41,9 @@ impl Run<'_> {
     ) -> Result<Diags, Diags> {
         let mut diags = Diags::new();
         let mut values = lock(&self.instances).remove(resource).unwrap_or_default();
-        if self.plan.options.mode == Mode::Destroy {
-            // Only providers refer to it: they are configured as the objects were before any of them went.
+        if self.plan.options.mode != Mode::Normal {
+            // Only providers refer to it, which are configured as the objects were before any of them went, or checks, where
+            // nothing changes.
             let value = stored_value(
                 self.engine.schemas,
                 self.engine.mode,
@@ -124,6 +125,11 @@ impl Run<'_> {
         let outcome = instance.read_data(false).await?;
         if let Some(check) = outcome.check {
             lock(&self.checks).insert(change.address.to_string(), check);
+        }
+        if let (Some(check), Some(name)) = (outcome.failed, &instance.config.check) {
+            // The state keeps what was read before.
+            lock(&self.checks).insert(asserts::address(&instance.module, name), check);
+            return Ok(outcome.diags);
         }
         let Some(live) = outcome.read else {
             if outcome.diags.has_errors() {

@@ -32,7 +32,6 @@ pub fn limits(tree: &Tree) -> Diags {
 
 fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     let mut found: Vec<(&str, Span)> = Vec::new();
-    found.extend(module.checks.values().map(|check| ("check blocks", check.header)));
     found.extend(
         module
             .actions

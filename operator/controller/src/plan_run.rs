@@ -234,7 +234,7 @@ async fn attempt(
         key: plans.keys().hash_key(),
     };
     let digest = name(&plan, &naming);
-    if plan.is_applyable() {
+    if plan.wants_apply() {
         let kept = Kept {
             plan: bytes,
             files: bundle,
@@ -253,7 +253,7 @@ async fn attempt(
         .chain(&held.recovered.begun)
         .map(String::as_str);
     let keep: Vec<&str> = earlier
-        .chain(plan.is_applyable().then_some(digest.as_str()))
+        .chain(plan.wants_apply().then_some(digest.as_str()))
         .collect();
     if let Err(diags) = plans.retain(&keep).await {
         tracing::warn!(
@@ -262,7 +262,7 @@ async fn attempt(
         );
     }
     let mut told = None;
-    if !plan.is_applyable() {
+    if !plan.wants_apply() {
         if let Err(diags) = write_outputs(job, &held.recovered).await {
             return faulty(&diags, &sources, &secrets, &held.recovered);
         }
@@ -470,7 +470,7 @@ fn plan_status(
     PlanStatus {
         digest,
         kind,
-        standing: if plan.is_applyable() {
+        standing: if plan.wants_apply() {
             Standing::Pending
         } else {
             Standing::Empty

@@ -4,6 +4,7 @@
 //! providers side by side), and turns the changes found into the table of steps that `apply` interprets. Everything that
 //! could be chosen is chosen here. It changes nothing outside and stores nothing.
 
+pub mod asserts;
 pub mod digest;
 mod engine;
 mod expand;
@@ -42,5 +43,5 @@ pub use model::{
 };
 pub use order::Order;
 pub use steps::{Line, Op, Step, StepId};
-pub use stored_value::stored_value;
+pub use stored_value::{known_part, stored_value};
 pub use values::{Expansion, InstanceScope, Instances, ModuleValues, Repetition, Values, combine};

@@ -91,8 +91,11 @@ fn visit(
             }
             Ok(diags)
         }
-        Node::Provider(_) | Node::Validation(..) | Node::Orphan(_) | Node::Output(..) | Node::Close(_) => {
-            Ok(Diags::new())
-        }
+        Node::Provider(_)
+        | Node::Validation(..)
+        | Node::Orphan(_)
+        | Node::Output(..)
+        | Node::Check(..)
+        | Node::Close(_) => Ok(Diags::new()),
     }
 }

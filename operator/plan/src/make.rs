@@ -247,7 +247,12 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         .iter()
         .map(|change| stored_dependencies(change, &refreshed, order))
         .collect();
-    let steps = if diags.has_errors() || inputs.options.mode == Mode::RefreshOnly {
+    // A refresh-only run makes nothing; but checks are decided again.
+    let is_check = |node: &&Node| matches!(node, Node::Check(..));
+    let checks_alone = (inputs.options.mode == Mode::RefreshOnly)
+        .then(|| removal_run::needs_of_values(graph, graph.nodes().filter(is_check).cloned().collect()));
+    let graph = checks_alone.as_ref().unwrap_or(graph);
+    let steps = if diags.has_errors() {
         Vec::new()
     } else {
         let built = steps::build(graph, &changes, &stored, inputs.options.mode);

@@ -122,6 +122,8 @@ pub enum Reason {
     ReadBecauseConfigUnknown,
     /// Something it depends on changes.
     ReadBecauseDependencyPending,
+    /// A check looks at it, after all else is done.
+    ReadBecauseCheckNested,
 }
 
 impl Reason {
@@ -140,6 +142,7 @@ impl Reason {
             Reason::DeleteBecauseNoModule => "delete_because_no_module",
             Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
             Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",
+            Reason::ReadBecauseCheckNested => "read_because_check_nested",
         }
     }
 }
@@ -312,6 +315,17 @@ impl Plan {
             }
             Mode::Normal | Mode::Destroy => self.has_changes(),
         }
+    }
+
+    /// Is there anything to apply it for? As [`Plan::is_applyable`], but reading again what checks look at is nothing that
+    /// anybody should have to approve.
+    pub fn wants_apply(&self) -> bool {
+        let is_check = |change: &Change| change.reason == Some(Reason::ReadBecauseCheckNested);
+        let acts = |change: &&Change| change.action != Action::NoOp || change.previous_address.is_some();
+        let only_checks = self.changes.iter().filter(acts).all(is_check)
+            && self.changes.iter().any(is_check)
+            && self.changed_outputs().count() == 0;
+        self.is_applyable() && !only_checks
     }
 
     /// Does any object or output change?

@@ -113,6 +113,12 @@ impl Finder {
                     self.subjects(&provider.module, found.iter().map(|reference| &reference.subject));
                 }
             }
+            Node::Check(path, name) => {
+                if let Some(check) = member(path).and_then(|module| module.checks.get(name)) {
+                    self.rules(path, &check.asserts);
+                    self.subjects(path, check.data.clone().map(Subject::Resource).iter());
+                }
+            }
             Node::Orphan(_) | Node::Close(_) => {}
         }
     }

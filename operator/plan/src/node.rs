@@ -37,6 +37,8 @@ pub enum Node {
     Orphan(AbsResource),
     /// An output.
     Output(ModuleAddr, Arc<str>),
+    /// A check.
+    Check(ModuleAddr, Arc<str>),
     /// A called module whose every part has been visited.
     Close(ModuleAddr),
 }
@@ -50,6 +52,7 @@ impl Node {
             | Node::Validation(module, _)
             | Node::Local(module, _)
             | Node::Output(module, _)
+            | Node::Check(module, _)
             | Node::Close(module) => Some(module),
             Node::Resource(resource) => Some(&resource.module),
             Node::Provider(provider) => Some(&provider.module),
@@ -70,6 +73,7 @@ impl fmt::Display for Node {
             Node::Resource(resource) => write!(f, "{resource}"),
             Node::Orphan(resource) => write!(f, "{resource} (only in state)"),
             Node::Output(module, name) => write!(f, "{module}{}output.{name}", dot(module)),
+            Node::Check(module, name) => write!(f, "{module}{}check.{name}", dot(module)),
             Node::Close(module) => write!(f, "{module} (close)"),
         }
     }
@@ -95,6 +99,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("resources", add_resources),
     ("orphans", add_orphans),
     ("outputs", add_outputs),
+    ("checks", add_checks),
     ("providers", link_providers),
     ("modules", link_modules),
     ("references", link_references),
@@ -216,6 +221,10 @@ fn add_orphans(graph: &mut Graph<Node>, sight: &Sight<'_>) {
 
 fn add_outputs(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     add(graph, sight, |member| member.module.outputs.keys(), Node::Output);
+}
+
+fn add_checks(graph: &mut Graph<Node>, sight: &Sight<'_>) {
+    add(graph, sight, |member| member.module.checks.keys(), Node::Check);
 }
 
 fn link_providers(graph: &mut Graph<Node>, sight: &Sight<'_>) {

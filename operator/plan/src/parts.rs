@@ -178,7 +178,11 @@ pub(crate) fn add_vacant(tree: &Tree, status: CheckStatus, checks: &mut BTreeMap
             .values()
             .filter(|variable| with_rules(&variable.validations))
             .map(|variable| checked_address(path, "var", &variable.name));
-        for address in resources.chain(outputs).chain(variables) {
+        let blocks = module
+            .checks
+            .keys()
+            .map(|name| checked_address(path, "check", name));
+        for address in resources.chain(outputs).chain(variables).chain(blocks) {
             if !found.contains(&address) {
                 let vacant = true;
                 checks.insert(

@@ -35,18 +35,22 @@ pub(crate) fn needs_of_providers(graph: &Graph<Node>, tree: &Tree, state: &State
         let config = config.map(|config| &config.provider_config);
         Node::Provider(config.unwrap_or(&stored.provider).clone())
     };
+    needs_of_values(graph, state.resources.iter().map(provider_of).collect())
+}
+
+/// What some nodes need where the values of resources are what state holds: of a resource, only which instances its module has.
+pub(crate) fn needs_of_values(graph: &Graph<Node>, mut open: Vec<Node>) -> Graph<Node> {
     let mut needed = Graph::new();
     let mut seen = BTreeSet::new();
-    let mut open: Vec<Node> = state.resources.iter().map(provider_of).collect();
     while let Some(node) = open.pop() {
         if !seen.insert(node.clone()) {
             continue;
         }
         needed.add(node.clone());
-        if matches!(node, Node::Resource(_)) {
-            continue;
-        }
         for dependency in graph.dependencies(&node) {
+            if matches!(node, Node::Resource(_)) && !matches!(dependency, Node::Call(_)) {
+                continue;
+            }
             needed.depend(node.clone(), dependency.clone());
             open.push(dependency.clone());
         }

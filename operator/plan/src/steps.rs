@@ -23,7 +23,7 @@ use ashlar_graph::Graph;
 use act::{Act, Part, acts};
 
 use crate::{
-    model::{Action, Change, Mode},
+    model::{Action, Change, Mode, Reason},
     node::Node,
 };
 
@@ -72,6 +72,8 @@ pub enum Op {
     Output(Module, Arc<str>),
     /// Nothing: all of a called module is done.
     Close(Module),
+    /// Decides what a check asserts.
+    Check(Module, Arc<str>),
 }
 
 /// Prints the step as tests and `ashlar graph` show it.
@@ -137,6 +139,7 @@ fn describe(op: &Op, changes: &[Change]) -> String {
         Op::Join(join) => format!("join {join}"),
         Op::Output(module, name) => format!("output {}{name}", prefix(module)),
         Op::Close(module) => format!("close {module}"),
+        Op::Check(module, name) => format!("check {}{name}", prefix(module)),
     }
 }
 
@@ -162,6 +165,7 @@ pub(crate) fn build(
     add_operations(&mut draft, graph, changes, &acts, mode);
     link_configuration(&mut draft, graph);
     destroy::link(&mut draft, &acts, stored, mode);
+    link_checks(&mut draft, &acts);
     let order = draft.order().ok_or_else(|| cycle_faults(&draft, changes))?;
     Ok(number(&draft, &order))
 }
@@ -205,13 +209,33 @@ fn add_operations(
             Node::Provider(_) => {}
             // While destroying, the root module's outputs only go, which needs no evaluation; and nothing has to be valid.
             Node::Output(module, _) if mode == Mode::Destroy && module.is_root() => {}
-            Node::Validation(..) if mode == Mode::Destroy => {}
+            Node::Validation(..) | Node::Check(..) if mode == Mode::Destroy => {}
             node => {
                 if let Some(op) = op_of(node) {
                     draft.add(op);
                 }
             }
         }
+    }
+}
+
+/// What a check reads, it reads when all that is made is made.
+fn link_checks(draft: &mut Graph<Op>, acts: &[Act<'_>]) {
+    let reads = |act: &&Act<'_>| act.change.reason == Some(Reason::ReadBecauseCheckNested);
+    let nested: Vec<&Op> = acts.iter().filter(reads).map(|act| &act.op).collect();
+    if nested.is_empty() {
+        return;
+    }
+    let made = |act: &&Act<'_>| {
+        act.part == Part::Make && act.change.address.resource.resource.mode == ResourceMode::Managed
+    };
+    // Joins are numbered from nought where destructions are ordered; this one is the last.
+    let join = Op::Join(u32::MAX);
+    for act in acts.iter().filter(made) {
+        draft.depend(join.clone(), act.op.clone());
+    }
+    for read in nested {
+        draft.depend(read.clone(), join.clone());
     }
 }
 
@@ -226,6 +250,7 @@ fn op_of(node: &Node) -> Option<Op> {
         Node::Resource(resource) => Op::Settle(resource),
         Node::Output(module, name) => Op::Output(module, name),
         Node::Close(module) => Op::Close(module),
+        Node::Check(module, name) => Op::Check(module, name),
         Node::Orphan(_) => return None,
     })
 }

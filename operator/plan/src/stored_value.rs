@@ -9,7 +9,7 @@ use ashlar_addr::{AbsResource, InstanceKey};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::Diags;
 use ashlar_state::State;
-use ashlar_value::{Type, Value};
+use ashlar_value::{Type, Value, ops};
 
 use crate::{
     engine::{Schemas, resource_schema},
@@ -80,4 +80,18 @@ fn index(key: &InstanceKey) -> Option<i64> {
         InstanceKey::Int(index) => Some(*index),
         _ => None,
     }
+}
+
+/// The value with nulls where it is not known.
+pub fn known_part(value: Value) -> Value {
+    let ty = value.ty();
+    value
+        .transform(&mut |_, part: Value| {
+            Ok::<_, ops::OpError>(if part.is_known() {
+                part
+            } else {
+                Value::null(part.ty())
+            })
+        })
+        .unwrap_or_else(|_| Value::null(ty))
 }

@@ -16,6 +16,7 @@ use ashlar_value::Value;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 
 use crate::{
+    asserts,
     engine::{Engine, lock},
     expand::expand,
     instance::{Instance, Live, removal::Removal, stored::to_object},
@@ -119,6 +120,15 @@ impl<'a> PlanWalk<'_, 'a> {
             Node::Orphan(resource) => self.remove_others(resource, Wanted::Nothing).await,
             Node::Output(module, name) => outputs::visit(self, module, name),
             Node::Close(_) => Ok(Diags::new()),
+            // Nothing is asserted of what goes.
+            Node::Check(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
+            Node::Check(module, name) => parts::in_each(&*values.instances(module), |instance| {
+                let address = asserts::address(instance, name);
+                let data = lock(&self.found).checks.get(&address).cloned();
+                let (check, told) = asserts::decide(instance, name, data.as_ref());
+                lock(&self.found).checks.insert(address, check);
+                told
+            }),
         }
     }
 
@@ -264,6 +274,11 @@ impl<'a> PlanWalk<'_, 'a> {
             .set(&instance.address, None, &instance.provider, object);
         if let Some(check) = outcome.check {
             found.checks.insert(instance.address.to_string(), check);
+        }
+        if let (Some(check), Some(name)) = (outcome.failed, &instance.config.check) {
+            found
+                .checks
+                .insert(asserts::address(&instance.module, name), check);
         }
         if let Some(change) = outcome.change {
             found.add(change);

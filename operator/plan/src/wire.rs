@@ -114,6 +114,7 @@ enum OpWire {
     Join(u32),
     Output(Vec<String>, String),
     Close(Vec<String>),
+    Check(Vec<String>, String),
 }
 
 const ACTIONS: [Action; 8] = [
@@ -127,7 +128,7 @@ const ACTIONS: [Action; 8] = [
     Action::Forget,
 ];
 
-const REASONS: [Reason; 12] = [
+const REASONS: [Reason; 13] = [
     Reason::ReplaceBecauseTainted,
     Reason::ReplaceBecauseCannotUpdate,
     Reason::ReplaceByRequest,
@@ -138,6 +139,7 @@ const REASONS: [Reason; 12] = [
     Reason::DeleteBecauseEachKey,
     Reason::DeleteBecauseNoModule,
     Reason::DeleteBecauseNoMoveTarget,
+    Reason::ReadBecauseCheckNested,
     Reason::ReadBecauseConfigUnknown,
     Reason::ReadBecauseDependencyPending,
 ];
@@ -491,6 +493,7 @@ fn op_out(op: &Op) -> OpWire {
         Op::Join(join) => OpWire::Join(*join),
         Op::Output(module, name) => OpWire::Output(module_out(module), name.to_string()),
         Op::Close(module) => OpWire::Close(module_out(module)),
+        Op::Check(module, name) => OpWire::Check(module_out(module), name.to_string()),
     }
 }
 
@@ -510,6 +513,7 @@ fn op_in(wire: OpWire) -> Result<Op, Diags> {
         OpWire::Join(join) => Op::Join(join),
         OpWire::Output(module, name) => Op::Output(module_in(module), name.into()),
         OpWire::Close(module) => Op::Close(module_in(module)),
+        OpWire::Check(module, name) => Op::Check(module_in(module), name.into()),
     })
 }
 

@@ -43,7 +43,7 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     let ready = session
         .plan(&recovered, &args.values, &args.choices, destroy)
         .await?;
-    if !ready.plan.is_applyable() {
+    if !ready.plan.wants_apply() {
         return Ok(ExitCode::SUCCESS);
     }
     printer.result(&format!("\nDigest: {}\n", ready.digest));

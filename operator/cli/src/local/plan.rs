@@ -18,7 +18,7 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
         Err(error) => return Err(error),
     };
     drop(store);
-    if ready.plan.is_applyable() {
+    if ready.plan.wants_apply() {
         printer.result(&format!(
             "\nDigest: {}\nApply exactly this plan with `ashlar {} --approve {}` and the same options.\n",
             ready.digest,

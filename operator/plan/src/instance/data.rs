@@ -16,9 +16,11 @@ use super::{
     refresh::deferred_fault,
 };
 use crate::{
+    asserts::tolerated,
     model::{Action, Change, Check, Mode, Reason},
     objchange::{mark_sensitive, planned_data_resource},
     provider_diags::place_all,
+    stored_value::known_part,
 };
 
 /// What a data source gave.
@@ -31,6 +33,8 @@ pub struct DataOutcome {
     pub value: Value,
     /// The result of its conditions, if it has any.
     pub check: Option<Check>,
+    /// What the check around it comes to, if it could not be read.
+    pub failed: Option<Check>,
     /// Warnings, and errors of conditions that forbid to go on.
     pub diags: Diags,
 }
@@ -47,6 +51,7 @@ impl Instance<'_, '_> {
                 change: None,
                 value: Value::dynamic(),
                 check: Some(preconditions),
+                failed: None,
                 diags,
             });
         }
@@ -92,14 +97,35 @@ impl Instance<'_, '_> {
                 change,
                 value,
                 check,
+                failed: None,
                 diags,
             });
         }
-        let value = self.ask_data(&*provider, &plain, &mut diags).await?;
+        let asked = self.ask_data(&*provider, &plain, &mut diags).await;
+        let nested = self.config.check.is_some();
+        let mut failed = None;
+        let value = match asked {
+            Ok(value) => value,
+            Err(faults) if nested => {
+                let (check, told) = tolerated(faults);
+                failed = Some(check);
+                diags.extend(told);
+                planned_data_resource(&self.schema.block, &plain)
+            }
+            Err(faults) => return Err(faults),
+        };
         let value = mark_sensitive(&self.schema.block, value.mark_paths(&marks));
+        // It is read once more when all else is done.
+        let change = (nested && self.engine.mode != Mode::RefreshOnly)
+            .then(|| self.put_off(value.clone(), Reason::ReadBecauseCheckNested));
         let check = self.finish_check(preconditions, &value, &mut diags);
         let read = Live {
-            value: value.clone(),
+            value: if failed.is_some() {
+                let known = known_part(value.clone().unmark_deep().0).mark_paths(&marks);
+                mark_sensitive(&self.schema.block, known)
+            } else {
+                value.clone()
+            },
             private: Arc::default(),
             status: Status::Ready,
             dependencies: Arc::default(),
@@ -108,9 +134,10 @@ impl Instance<'_, '_> {
         };
         Ok(DataOutcome {
             read: Some(read),
-            change: None,
+            change,
             value,
             check,
+            failed,
             diags,
         })
     }

@@ -18,7 +18,7 @@ mod tree;
 use ashlar_addr::{Mode as ResourceMode, Provider, Resource};
 use ashlar_value::schema::Schema;
 
-use crate::{Action, Change, Schemas};
+use crate::{Action, Change, Reason, Schemas};
 
 pub use checks::declaration;
 pub use counts::{Counts, summary};
@@ -29,11 +29,13 @@ pub use state::state_json;
 /// The version that Ashlar presents itself as.
 const TERRAFORM_VERSION: &str = "1.15.5";
 
-/// Is it something that people are shown? Not what stays, unless it moved, and not that a data source is forgotten.
+/// Is it something that people are shown? Not what stays, unless it moved, and not that a data source is forgotten,
+/// or read for a check.
 pub(crate) fn is_of_interest(change: &Change) -> bool {
     match change.action {
         Action::NoOp => change.previous_address.is_some(),
         Action::Delete => !is_forgotten_data(change),
+        Action::Read => change.reason != Some(Reason::ReadBecauseCheckNested),
         _ => true,
     }
 }

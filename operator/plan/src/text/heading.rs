@@ -102,6 +102,7 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
             )
         }
         Reason::ReadBecauseConfigUnknown => "config refers to values not yet known".to_owned(),
+        Reason::ReadBecauseCheckNested => "config will be reloaded to verify a check block".to_owned(),
         Reason::ReadBecauseDependencyPending => {
             "depends on a resource or a module with changes pending".to_owned()
         }

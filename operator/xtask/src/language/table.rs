@@ -343,7 +343,12 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             ),
             reserved("locals"),
             reserved("provider"),
-            row("*", "config/src/check/call.rs", "plan/src/parts.rs", "The module's variables."),
+            row(
+                "*",
+                "config/src/check/call.rs",
+                "plan/src/parts.rs",
+                "The module's variables.",
+            ),
         ],
     },
     Chapter {
