@@ -22,6 +22,9 @@ pub struct Bench {
     terraform: PathBuf,
     terraform_settings: PathBuf,
     pub(crate) helm: PathBuf,
+    pub(crate) hosts: PathBuf,
+    pub(crate) flux_source_controller: PathBuf,
+    pub(crate) flux_definitions: PathBuf,
     kubectl: PathBuf,
 }
 
@@ -40,6 +43,9 @@ impl Bench {
             terraform: path("ASHLAR_TERRAFORM")?,
             terraform_settings: path("ASHLAR_TERRAFORM_CONFIG")?,
             helm: path("ASHLAR_HELM")?,
+            hosts: path("ASHLAR_HOSTS")?,
+            flux_source_controller: path("ASHLAR_FLUX_SOURCE_CONTROLLER")?,
+            flux_definitions: path("ASHLAR_FLUX_DEFINITIONS")?,
             kubectl: process::need("kubectl", "it is how the scenarios look at the cluster")?,
         };
         static INSTALLED: OnceLock<Result<(), String>> = OnceLock::new();

@@ -5,11 +5,15 @@
 //! `tests/`, look at the cluster as users do, by `kubectl`, and depend on nothing of the product but its binary and its chart.
 
 mod bench;
+mod flux;
+mod hosts;
 mod namespace;
 mod operator;
 mod world;
 
 pub use bench::Bench;
+pub use flux::{Flux, KINDS as FLUX_KINDS};
+pub use hosts::Hosts;
 pub use namespace::{Namespace, condition, reason};
 pub use operator::Operator;
 pub use world::World;

@@ -43,6 +43,8 @@ impl Namespace {
             "crds.install=false".to_owned(),
             format!("watchNamespaces={{{}}}", namespace.name),
             "log.filter=info\\,ashlar_controller=debug".to_owned(),
+            // Sources of the tests are served on loopback.
+            "sources.permittedNetworks={127.0.0.0/8,::1/128}".to_owned(),
             list("providerMirrors", &bench.mirror),
             list("writableFolders", namespace.world.path()),
         ];

@@ -5,11 +5,14 @@
 // All that is served lies in one folder, read anew at each request:
 //
 //	git/NAME.git           a bare repository; with a file "password" (USER:PASSWORD) in it, only to who knows that
-//	authorized_keys        who may use ssh
+//	authorized_keys        who may use ssh: at first only who has deploy_key, which is made beside it
 //	oci-password           USER:PASSWORD; the registry is open without it
 //	modules/NS/NAME/SYSTEM/VERSION/   a module of the fake registry
 //	module-token           what the fake registry asks for; it is open without it
 //	archives/              files served over http as they are
+//
+// "hosts push" puts a folder into an OCI registry, as Flux's command line does, and prints the manifest's digest. "hosts
+// pack" makes a tar.gz of one, as Flux's artifacts are, and prints its digest.
 //
 // hosts.json appears there once all serve, and tells where; known_hosts and ca.crt are what clients need to trust them.
 package main
@@ -24,8 +27,16 @@ import (
 )
 
 func main() {
+	if len(os.Args) == 4 && os.Args[1] == "push" {
+		push(os.Args[2], os.Args[3])
+		return
+	}
+	if len(os.Args) == 4 && os.Args[1] == "pack" {
+		packFile(os.Args[2], os.Args[3])
+		return
+	}
 	if len(os.Args) != 2 {
-		log.Fatal("usage: hosts FOLDER")
+		log.Fatal("usage: hosts FOLDER | hosts push HOST/REPOSITORY:TAG FOLDER (OCI_PASSWORD=USER:PASSWORD) | hosts pack FOLDER FILE")
 	}
 	folder, err := filepath.Abs(os.Args[1])
 	must(err)
@@ -45,15 +56,14 @@ func main() {
 	}
 	serve("http", plain)
 	serve("oci", ociRegistry(folder))
-	listener := listen()
+	modules, shell := listen(), listen()
 	// The certificate is that of localhost.
-	_, port, err := net.SplitHostPort(listener.Addr().String())
+	_, port, err := net.SplitHostPort(modules.Addr().String())
 	must(err)
 	addresses["modules"] = "localhost:" + port
-	go func() { log.Fatal(serveTLS(listener, certificate, fakeModuleRegistry(folder))) }()
-	listener = listen()
-	addresses["ssh"] = listener.Addr().String()
-	must(os.WriteFile(filepath.Join(folder, "known_hosts"), serveSSH(listener, folder), 0o644))
+	go func() { log.Fatal(serveTLS(modules, certificate, fakeModuleRegistry(folder))) }()
+	addresses["ssh"] = shell.Addr().String()
+	must(os.WriteFile(filepath.Join(folder, "known_hosts"), serveSSH(shell, folder), 0o644))
 
 	text, err := json.Marshal(addresses)
 	must(err)

@@ -5,6 +5,8 @@ import (
 	"compress/gzip"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -51,7 +53,14 @@ func fakeModuleRegistry(folder string) http.Handler {
 	}))
 	// Terraform sends no token where an archive comes from, not even to the same host.
 	mux.HandleFunc("GET /v1/modules/{namespace}/{name}/{system}/{version}/package.tar.gz", func(response http.ResponseWriter, request *http.Request) {
-		pack(response, filepath.Join(place(request), filepath.Base(request.PathValue("version"))))
+		response.Header().Set("Content-Type", "application/gzip")
+		folder := filepath.Join(place(request), filepath.Base(request.PathValue("version")))
+		if _, err := os.Stat(folder); err != nil {
+			http.Error(response, "not found", http.StatusNotFound)
+			return
+		}
+		// A client that went away is no fault.
+		_ = pack(response, folder)
 	})
 	return mux
 }
@@ -61,16 +70,11 @@ func answer(response http.ResponseWriter, value any) {
 	_ = json.NewEncoder(response).Encode(value)
 }
 
-// pack sends a folder as a tar.gz; a client that went away is no fault.
-func pack(response http.ResponseWriter, folder string) {
-	if _, err := os.Stat(folder); err != nil {
-		http.Error(response, "not found", http.StatusNotFound)
-		return
-	}
-	response.Header().Set("Content-Type", "application/gzip")
-	zipped := gzip.NewWriter(response)
+// pack writes a folder as a tar.gz.
+func pack(to io.Writer, folder string) error {
+	zipped := gzip.NewWriter(to)
 	archive := tar.NewWriter(zipped)
-	_ = filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(folder, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -89,8 +93,7 @@ func pack(response http.ResponseWriter, folder string) {
 		_, err = archive.Write(text)
 		return err
 	})
-	_ = archive.Close()
-	_ = zipped.Close()
+	return errors.Join(err, archive.Close(), zipped.Close())
 }
 
 func serveTLS(listener net.Listener, certificate tls.Certificate, handler http.Handler) error {

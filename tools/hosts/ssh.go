@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/ed25519"
 	"crypto/rand"
+	"encoding/pem"
 	"fmt"
 	"io"
 	"net"
@@ -39,6 +40,14 @@ func serveSSH(listener net.Listener, folder string) []byte {
 		},
 	}
 	config.AddHostKey(host)
+	public, private, err := ed25519.GenerateKey(rand.Reader)
+	must(err)
+	known, err := ssh.NewPublicKey(public)
+	must(err)
+	must(os.WriteFile(filepath.Join(folder, "authorized_keys"), ssh.MarshalAuthorizedKey(known), 0o644))
+	block, err := ssh.MarshalPrivateKey(private, "")
+	must(err)
+	must(os.WriteFile(filepath.Join(folder, "deploy_key"), pem.EncodeToMemory(block), 0o600))
 	go func() {
 		for {
 			connection, err := listener.Accept()

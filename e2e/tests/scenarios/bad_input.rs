@@ -58,7 +58,7 @@ fn each_fault_is_told_where_it_is() -> Result<()> {
         (
             "module",
             "module \"m\" {\n  source = \"./m\"\n}\n",
-            "Not supported yet",
+            "Unreadable module directory",
         ),
         ("memory", &doubled, "Module uses too much memory"),
     ];

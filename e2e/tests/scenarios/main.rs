@@ -12,4 +12,5 @@ mod kiln;
 mod lifecycle;
 mod replicas;
 mod rights;
+mod sources;
 mod views;

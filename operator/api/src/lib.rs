@@ -17,11 +17,14 @@ mod workspace;
 
 pub use definition::crds;
 pub use interval::parse_duration;
-pub use source::{ConfigMapRef, FileText, Inline, Source};
+pub use source::{
+    ConfigMapRef, FileText, GitRef, GitSource, Inline, ModuleCredential, OciRef, OciSource, Source,
+    SourceKind, SourceRef,
+};
 pub use status::{
-    ApprovalState, ApprovalStatus, Basis, ChangeStatus, FailureStatus, InputsStatus, LockStatus,
+    ApprovalState, ApprovalStatus, Basis, ChangeStatus, FailureStatus, InputsStatus, LockStatus, ModulePin,
     ObservedInput, OutputStatus, PlanKind, PlanStatus, PlanSummary, ProgressStatus, RunPhase, RunStatus,
-    Standing, StateStatus, UncertainChange, WorkspaceStatus,
+    SourceFailure, SourceStatus, Standing, StateStatus, UncertainChange, WorkspaceStatus,
 };
 pub use variable::{EnvVariable, Format, InputKind, KeyRef, ValueSource, Variable, VariablesFrom};
 pub use workspace::{

@@ -12,11 +12,14 @@ pub struct WorkspaceStatus {
     /// The generation of the spec that this status tells of; -1 before the first look.
     #[serde(default = "unobserved")]
     pub observed_generation: i64,
-    /// Ready, Reconciling, Stalled, Planned, AwaitingApproval, Applied.
+    /// Ready, Reconciling, Stalled, SourceReady, Planned, AwaitingApproval, Applied.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 16))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
+    /// What was fetched, if the source is one that is fetched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source: Option<SourceStatus>,
     /// What the plan was made from.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub inputs: Option<InputsStatus>,
@@ -70,6 +73,7 @@ impl Default for WorkspaceStatus {
         Self {
             observed_generation: unobserved(),
             conditions: Vec::new(),
+            source: None,
             inputs: None,
             plan: None,
             approval: None,
@@ -95,6 +99,72 @@ fn unobserved() -> i64 {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands out references")]
 fn is_zero(count: &i32) -> bool {
     *count == 0
+}
+
+/// What is known of a source that is fetched.
+#[derive(KubeSchema, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceStatus {
+    /// The revision that was fetched last: Flux's own, the commit, or the digest of the manifest. A failure leaves it and
+    /// the following as they are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// The digest of what was fetched.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digest: Option<String>,
+    /// A keyed hash of the files that plans can read: those below the folders of the root module and of the local modules it
+    /// calls, and the packages of its other modules. Only another one is planned anew.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub config_digest: Option<String>,
+    /// A keyed hash of all this and of the part of the spec by which it was fetched: it stands as long as that does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seal: Option<String>,
+    /// The packages of called modules, pinned: as long as a call names the source and allows the version, it gets just this
+    /// package.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 256))]
+    pub modules: Vec<ModulePin>,
+    /// What went wrong since.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<SourceFailure>,
+    /// The value of the annotation by which it was asked to be looked at last.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_handled_reconcile_at: Option<String>,
+}
+
+/// The exact package of a called module.
+#[derive(KubeSchema, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ModulePin {
+    /// The source that calls name, without its folder.
+    pub source: String,
+    /// The version that was chosen; none for what has no versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// The commit, the digest of a manifest or of an archive.
+    pub revision: String,
+    /// The digest of its files.
+    pub digest: String,
+    /// The folder in it that the registry named.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub package_folder: Option<String>,
+}
+
+/// Why a source could not be fetched.
+#[derive(KubeSchema, Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct SourceFailure {
+    /// What to know and do.
+    pub message: String,
+    /// The revision that is known to be there and could not be had, if so: until it can, nothing is planned or applied.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub revision: Option<String>,
+    /// A keyed hash of what was tried, credentials included: something else is tried at once.
+    pub attempt: String,
+    /// Failures in a row.
+    pub count: i32,
+    /// When it is tried again.
+    pub retry_at: Time,
 }
 
 /// What plans are made from, without values.
@@ -267,6 +337,8 @@ pub struct RunStatus {
 /// What a run does.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq, JsonSchema)]
 pub enum RunPhase {
+    /// Fetches the source.
+    Fetching,
     /// Plans.
     Planning,
     /// Applies.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     interval::PATTERN,
-    source::Source,
+    source::{ModuleCredential, Source},
     status::WorkspaceStatus,
     variable::{EnvVariable, Variable, VariablesFrom},
 };
@@ -53,6 +53,11 @@ use crate::{
 pub struct WorkspaceSpec {
     /// Where the root module's files come from.
     pub source: Source,
+    /// What opens the hosts that called modules come from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["host".into()]))]
+    pub module_credentials: Vec<ModuleCredential>,
     /// The value of terraform.workspace, and part of the state's name. Cannot be changed.
     #[serde(default = "default_workspace")]
     #[schemars(

@@ -3,12 +3,16 @@
 use std::time::Duration;
 
 use ashlar_api::{
-    ApprovalState, ApprovalStatus, FailureStatus, Mode, RunPhase, RunStatus, Standing, WorkspaceStatus,
+    ApprovalState, ApprovalStatus, FailureStatus, Mode, RunPhase, RunStatus, SourceFailure, Standing,
+    WorkspaceStatus,
 };
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
-use crate::ended::{Ended, Fault, Outcome, PLAN_FAILED};
+use crate::{
+    ended::{Answers, Ended, Fault, Outcome, PLAN_FAILED},
+    message::cut,
+};
 
 /// The longest wait after a failure.
 const LONGEST_RETRY: Duration = Duration::from_secs(3600);
@@ -53,6 +57,33 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
     });
     status.lock = None;
     match outcome {
+        // Another replica was faster, and may know of something newer.
+        Outcome::Fetched { before, .. } | Outcome::NotFetched { before, .. } if *before != seal(status) => {}
+        Outcome::Fetched { source, .. } => {
+            status.source = Some((**source).clone());
+            note_request(status, answers);
+        }
+        Outcome::NotFetched {
+            before: _,
+            message,
+            revision,
+            attempt,
+        } => {
+            let source = status.source.get_or_insert_default();
+            let last = source
+                .failure
+                .as_ref()
+                .filter(|failure| failure.attempt == *attempt);
+            let count = last.map_or(0, |failure| failure.count);
+            source.failure = Some(SourceFailure {
+                message: cut(message),
+                revision: revision.clone(),
+                attempt: attempt.clone(),
+                count: count.saturating_add(1),
+                retry_at: after(now, backoff(times.retry, count)),
+            });
+            note_request(status, answers);
+        }
         Outcome::Planned { plan, outputs } => {
             let mut plan = (**plan).clone();
             if let Some(old) = status.plan.take().filter(|old| old.digest == plan.digest) {
@@ -112,10 +143,23 @@ pub(crate) fn absorb(status: &mut WorkspaceStatus, ended: &Ended, mode: Mode, ti
     }
 }
 
+fn seal(status: &WorkspaceStatus) -> Option<String> {
+    status.source.as_ref().and_then(|source| source.seal.clone())
+}
+
+/// A source that was asked for is asked once; the plan that was asked for is still to come.
+fn note_request(status: &mut WorkspaceStatus, answers: &Answers) {
+    if let (Some(source), Some(requested)) = (&mut status.source, &answers.requested_at) {
+        source.last_handled_reconcile_at = Some(requested.clone());
+    }
+}
+
 /// Did the run do what it was started for, well or not? If not, another one does.
 fn is_answer(outcome: &Outcome) -> bool {
     match outcome {
-        Outcome::Busy { .. } | Outcome::Overtaken => false,
+        Outcome::Fetched { .. } | Outcome::NotFetched { .. } | Outcome::Busy { .. } | Outcome::Overtaken => {
+            false
+        }
         Outcome::Failed(fault) => !fault.interrupted,
         Outcome::Planned { .. } | Outcome::Applied { .. } | Outcome::Superseded { .. } | Outcome::Settled => {
             true
@@ -163,7 +207,7 @@ fn after(now: Timestamp, wait: Duration) -> Time {
 
 #[cfg(test)]
 mod tests {
-    use ashlar_api::{Basis, PlanKind, PlanStatus, PlanSummary, UncertainChange};
+    use ashlar_api::{Basis, PlanKind, PlanStatus, PlanSummary, SourceStatus, UncertainChange};
 
     use super::*;
     use crate::{
@@ -334,5 +378,40 @@ mod tests {
             (after.plan, after.failures, after.next_run_at.is_some()),
             (None, 1, true)
         );
+    }
+
+    #[test]
+    fn a_source_that_fails_is_tried_less_and_less_often_and_what_was_fetched_stays() {
+        let known = SourceStatus {
+            revision: Some("r".to_owned()),
+            seal: Some("s".to_owned()),
+            ..SourceStatus::default()
+        };
+        let fetched = |before: Option<&str>, source: SourceStatus| Outcome::Fetched {
+            source: Box::new(source),
+            before: before.map(str::to_owned),
+        };
+        let failed = || Outcome::NotFetched {
+            before: Some("s".to_owned()),
+            message: "no".to_owned(),
+            revision: None,
+            attempt: "a".to_owned(),
+        };
+        let mut status = absorbed(WorkspaceStatus::default(), fetched(None, known), None);
+        let mut waits = Vec::new();
+        for _ in 0..3 {
+            status = absorbed(status, failed(), None);
+            let failure = status.source.clone().and_then(|source| source.failure).unwrap();
+            waits.push(failure.retry_at.0.as_second() - 1000);
+        }
+        assert_eq!(waits, [60, 120, 240]);
+        let source = status.source.clone().unwrap();
+        assert_eq!((source.revision.as_deref(), status.failures), (Some("r"), 0));
+        // The source was asked as it was requested to; the plan is still to come.
+        assert_eq!(source.last_handled_reconcile_at.as_deref(), Some("now"));
+        assert_eq!(status.last_handled_reconcile_at, None);
+        // Whoever began before that knows nothing newer.
+        let late = absorbed(status.clone(), fetched(None, SourceStatus::default()), None);
+        assert_eq!(late.source, status.source);
     }
 }

@@ -14,8 +14,9 @@ use crate::{
     absorb::Times,
     apply_run,
     context::Context,
-    decide::{Cause, Decision, Ground, Run, Seen, Stage, recorded},
+    decide::{Cause, Decision, Ground, Run, Seen, Stage, Wants, recorded},
     ended::Ended,
+    fetch_run,
     job::Job,
     observe::{Observed, Place, times},
     plan_run,
@@ -94,6 +95,18 @@ pub(crate) async fn act(
                 apply_run::settle(job, addresses)
             });
         }
+        Decision::Fetch(kind) => {
+            let Some(order) = observed.order.take() else {
+                return Ok(Done::Later);
+            };
+            let run = Run {
+                stage: Stage::Fetch,
+                kind: *kind,
+            };
+            start(context, observed, run, Cause::Interval, String::new(), |job| {
+                fetch_run::run(job, order)
+            });
+        }
         Decision::Plan { kind, cause, from } => {
             let run = Run {
                 stage: Stage::Plan,
@@ -141,7 +154,7 @@ pub(crate) fn next_look(seen: &Seen, decision: &Decision, Times { interval, retr
             .unwrap_or_default()
             .max(Duration::from_millis(500))
     };
-    match decision {
+    let usual = match decision {
         Decision::Wait(Wait::Lock(lock)) => until(lock.until),
         Decision::Wait(Wait::Failure { until: time, .. }) => until(*time),
         Decision::Wait(Wait::Obstacle(_)) if seen.deleting => Duration::from_secs(5),
@@ -154,10 +167,19 @@ pub(crate) fn next_look(seen: &Seen, decision: &Decision, Times { interval, retr
         Decision::Watch(_)
         | Decision::Stop(_)
         | Decision::Plan { .. }
+        | Decision::Fetch(_)
         | Decision::Apply(_)
         | Decision::Settle(_) => interval,
         Decision::AddFinalizer | Decision::Release { .. } => Duration::from_secs(5),
-    }
+    };
+    // A source is not known to have changed before it is asked.
+    let source = seen.source.as_ref().filter(|_| !seen.suspended && !seen.deleting);
+    let asked = source.and_then(|source| match (source.wants, source.retry_at) {
+        (Wants::Nothing, _) => None,
+        (Wants::Fetching, retry_at) => retry_at,
+        (Wants::Asking(at), retry_at) => Some(retry_at.map_or(at, |retry_at| retry_at.max(at))),
+    });
+    asked.map_or(usual, |at| usual.min(until(at)))
 }
 
 fn start<F>(

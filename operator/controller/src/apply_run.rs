@@ -111,12 +111,22 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         Ok(None) => return superseded("It is no longer stored."),
         Err(diags) => return superseded(&plain(&diags)),
     };
-    let read = Kept::decode(&bytes).and_then(|kept| Ok((wire::decode(&kept.plan)?, kept)));
-    let (plan, kept) = match read {
+    let read = Kept::decode(&bytes).and_then(|kept| {
+        let (stored, package) = kept.open();
+        Ok((wire::decode(&stored)?, stored, package))
+    });
+    let (plan, stored, package) = match read {
         Ok(read) => read,
         Err(diags) => return superseded(&plain(&diags)),
     };
-    if let Some(why) = moved(job, &plan, recovered, digest, plans.keys().hash_key()) {
+    let naming = Naming {
+        workspace_uid: &job.place.uid,
+        package: &package,
+        begun: recovered.begun.as_deref(),
+        spent: &job.spent,
+        key: plans.keys().hash_key(),
+    };
+    if let Some(why) = moved(&plan, recovered, digest, &naming) {
         return superseded(why);
     }
     if job.spec.approval.policy == ApprovalPolicy::Auto && !recovered.uncertain.is_empty() {
@@ -134,7 +144,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         .into_iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
-    let folder = match job.lay_out(kept.files).await {
+    let folder = match job.lay_out(package).await {
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("The module's files could not be laid out: {error}.");
@@ -148,9 +158,9 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         return job.failed(Some(recovered), APPLY_FAILED, plain(&diags));
     }
     let request = ApplyRequest {
-        plan: &kept.plan,
+        plan: &stored,
         env,
-        folder: folder.path().to_owned(),
+        folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),
         store: &held.store,
         stop: &job.tracked.stop,
@@ -243,20 +253,14 @@ async fn conclude(
 }
 
 /// Why a plan no longer stands on what is there, if it does not.
-fn moved(job: &Job, plan: &Plan, recovered: &Recovered, digest: &str, key: &[u8]) -> Option<&'static str> {
+fn moved(plan: &Plan, recovered: &Recovered, digest: &str, naming: &Naming<'_>) -> Option<&'static str> {
     let (then, now) = (&plan.previous_state, &recovered.state);
     // A state that was never written gets its lineage from the plan.
     let first = now.lineage.is_empty() && then.is_empty();
     if (then.lineage != now.lineage && !first) || then.serial != now.serial {
         return Some("The state has changed since it was made.");
     }
-    let naming = Naming {
-        workspace_uid: &job.place.uid,
-        begun: recovered.begun.as_deref(),
-        spent: &job.spent,
-        key,
-    };
-    if name(plan, &naming) != digest {
+    if name(plan, naming) != digest {
         return Some("It is not what its digest says, or its approval is spent.");
     }
     None

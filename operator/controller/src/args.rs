@@ -1,6 +1,8 @@
 //! The arguments of `ashlar run`.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
+
+use ashlar_sources::Limits;
 
 /// How logs are written.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +48,12 @@ pub struct OperatorArgs {
     /// break off; at its end they are killed, and what their calls did is told to be uncertain.
     #[arg(long, env = "ASHLAR_PROVIDER_GRACE", default_value_t = 300)]
     pub provider_grace: u32,
+    /// Fetches of sources at once.
+    #[arg(long, env = "ASHLAR_CONCURRENCY_FETCH", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub concurrency_fetch: u16,
+    /// What may be fetched.
+    #[command(flatten)]
+    pub sources: SourceArgs,
     /// Name of this replica, the Pod's in a Pod; the host's by default.
     #[arg(long, env = "ASHLAR_REPLICA_ID")]
     pub replica_id: Option<String>,
@@ -55,4 +63,58 @@ pub struct OperatorArgs {
     /// Start no provider that cannot be fenced in as far as a new kernel can.
     #[arg(long, env = "ASHLAR_REQUIRE_FENCE")]
     pub require_fence: bool,
+}
+
+/// What may be fetched.
+#[derive(clap::Args, Clone, Debug)]
+pub struct SourceArgs {
+    /// Let workspaces take a Flux source of another namespace. Whoever may write a Workspace reads all sources then.
+    #[arg(long, env = "ASHLAR_ALLOW_CROSS_NAMESPACE_REFS")]
+    pub allow_cross_namespace_refs: bool,
+    /// Network, such as 10.0.0.0/8, from which sources and modules may be fetched although it is one of this machine's own or
+    /// a link-local one (repeat for more). All other networks may be fetched from.
+    #[arg(
+        long = "permit-network",
+        env = "ASHLAR_PERMIT_NETWORKS",
+        value_delimiter = ','
+    )]
+    pub permit_networks: Vec<ipnet::IpNet>,
+    /// Folder that keeps what was fetched; `sources` in the cache folder by default. Replicas may share one.
+    #[arg(long, env = "ASHLAR_SOURCE_CACHE_DIR")]
+    pub source_cache_dir: Option<PathBuf>,
+    /// Most that it keeps, in MiB; what is in use stays.
+    #[arg(long, env = "ASHLAR_SOURCE_CACHE_MIB", default_value_t = 2048)]
+    pub source_cache_mib: u32,
+    /// Largest package as it is sent, in MiB.
+    #[arg(long, env = "ASHLAR_SOURCE_PACKAGE_MIB", default_value_t = 256)]
+    pub source_package_mib: u32,
+    /// Most that the files of a package may take, in MiB.
+    #[arg(long, env = "ASHLAR_SOURCE_UNPACKED_MIB", default_value_t = 1024)]
+    pub source_unpacked_mib: u32,
+    /// Most files, folders and links in a package.
+    #[arg(long, env = "ASHLAR_SOURCE_FILES", default_value_t = 50_000)]
+    pub source_files: u32,
+    /// Most that a git server may send, in MiB.
+    #[arg(long, env = "ASHLAR_SOURCE_GIT_MIB", default_value_t = 512)]
+    pub source_git_mib: u32,
+    /// Time for one fetch, in seconds.
+    #[arg(long, env = "ASHLAR_SOURCE_TIMEOUT", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
+    pub source_timeout: u32,
+}
+
+impl SourceArgs {
+    /// As the fetcher takes them.
+    pub(crate) fn limits(&self) -> Limits {
+        let bytes = |mib: u32| u64::from(mib) << 20;
+        Limits {
+            package_bytes: bytes(self.source_package_mib),
+            unpacked_bytes: bytes(self.source_unpacked_mib),
+            file_bytes: bytes(self.source_unpacked_mib).min(Limits::default().file_bytes),
+            files: usize::try_from(self.source_files).unwrap_or(usize::MAX),
+            git_bytes: bytes(self.source_git_mib),
+            time: Duration::from_secs(self.source_timeout.into()),
+            cache_bytes: bytes(self.source_cache_mib),
+            ..Limits::default()
+        }
+    }
 }

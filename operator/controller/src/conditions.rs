@@ -9,17 +9,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use crate::{
     decide::{Cause, Decision, Gate, InputFault, Rest, Seen, Stage, Wait},
-    ended::INVALID,
+    ended::{INVALID, SOURCE_FAILED},
     message::cut,
 };
 
 const READY: &str = "Ready";
 const RECONCILING: &str = "Reconciling";
 const STALLED: &str = "Stalled";
+const SOURCE: &str = "SourceReady";
 const PLANNED: &str = "Planned";
 const AWAITING: &str = "AwaitingApproval";
 const APPLIED: &str = "Applied";
-const ORDER: [&str; 6] = [READY, RECONCILING, STALLED, PLANNED, AWAITING, APPLIED];
+const ORDER: [&str; 7] = [READY, RECONCILING, STALLED, SOURCE, PLANNED, AWAITING, APPLIED];
 
 /// Writes conditions and the gate's state for this decision. `cause` is why the run in progress was started.
 pub(crate) fn describe(
@@ -45,6 +46,12 @@ pub(crate) fn describe(
         .and_then(|ready| ready.observed_generation);
     let quiet = |cause: Option<Cause>| cause == Some(Cause::Interval) && told == Some(generation);
     match decision {
+        // That nothing newer is there is no news; nor is a look at the usual time.
+        Decision::Fetch(_) if seen.inputs.is_ok() && told == Some(generation) => {}
+        Decision::Watch(Stage::Fetch) | Decision::Stop(Stage::Fetch) if told == Some(generation) => {}
+        Decision::Fetch(_) | Decision::Watch(Stage::Fetch) => {
+            writer.progressing("Fetching", "The source is being fetched.");
+        }
         Decision::Plan { cause, .. } if quiet(Some(*cause)) => {}
         Decision::Watch(Stage::Plan) | Decision::Stop(Stage::Plan) if quiet(cause) => {}
         Decision::Plan { .. } | Decision::Watch(Stage::Plan) => {
@@ -65,6 +72,7 @@ pub(crate) fn describe(
         Decision::Rest(rest) => writer.rest(*rest, status, &changes),
         Decision::Wait(wait) => writer.wait(wait, status, &changes),
     }
+    writer.source(status, seen, decision);
     writer.facts(status, decision);
     status.conditions = writer.conditions;
     // In one order, or writes would never end.
@@ -180,6 +188,7 @@ impl Writer {
                 );
             }
             Wait::Inputs(InputFault::Invalid(what)) => self.stalled(what),
+            Wait::Inputs(InputFault::Source { reason, message }) => self.retrying(reason, message),
             Wait::Obstacle(what) => self.retrying("Unreadable", what),
             Wait::Failure { invalid, .. } => {
                 let failure = status.last_failure.as_ref();
@@ -238,11 +247,32 @@ impl Writer {
         }
     }
 
+    /// What is known of the source, whatever is decided; during a run it is not looked at.
+    fn source(&mut self, status: &WorkspaceStatus, seen: &Seen, decision: &Decision) {
+        if matches!(decision, Decision::Watch(_) | Decision::Stop(_)) {
+            return;
+        }
+        let Some(source) = &seen.source else {
+            return self.clear(SOURCE);
+        };
+        match (&source.fault, &source.failing) {
+            (Some(InputFault::Source { reason, message }), _) => self.set(SOURCE, "False", reason, message),
+            (Some(InputFault::Invalid(what)), _) => self.set(SOURCE, "False", INVALID, what),
+            (Some(InputFault::Missing(what)), _) => self.set(SOURCE, "False", "InputMissing", what),
+            (None, Some(why)) => self.set(SOURCE, "False", SOURCE_FAILED, why),
+            (None, None) => {
+                let revision = status.source.as_ref().and_then(|known| known.revision.as_deref());
+                let message = format!("Revision {} is fetched.", revision.unwrap_or_default());
+                self.set(SOURCE, "True", "Succeeded", &message);
+            }
+        }
+    }
+
     /// What stands whatever is decided.
     fn facts(&mut self, status: &WorkspaceStatus, decision: &Decision) {
         let failure = status.last_failure.as_ref();
         let failed = |reasons: &[&str]| failure.filter(|failure| reasons.contains(&failure.reason.as_str()));
-        match (&status.plan, failed(&["PlanFailed", INVALID])) {
+        match (&status.plan, failed(&["PlanFailed", SOURCE_FAILED, INVALID])) {
             (_, Some(failure)) => self.set(PLANNED, "False", &failure.reason, &failure.message),
             (Some(plan), None) => match plan.standing {
                 Standing::Pending => {
@@ -335,7 +365,9 @@ fn approval(
                 status.approval.clone()
             }
         }
-        Decision::Stop(Stage::Plan)
+        Decision::Fetch(_)
+        | Decision::Watch(Stage::Fetch)
+        | Decision::Stop(Stage::Fetch | Stage::Plan)
         | Decision::Rest(Rest::Gone | Rest::Suspended { .. } | Rest::Draining)
         | Decision::Wait(Wait::Inputs(_) | Wait::Obstacle(_) | Wait::Failure { .. } | Wait::Lock(_))
         | Decision::AddFinalizer

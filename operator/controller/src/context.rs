@@ -8,6 +8,7 @@ use std::{
 
 use ashlar_api::{LockStatus, Workspace};
 use ashlar_runner::{Patience, Settings};
+use ashlar_sources::Fetcher;
 use ashlar_store::kube::{OperatorKey, Presence};
 use futures::channel::mpsc::UnboundedSender;
 use kube::{
@@ -21,8 +22,10 @@ use tokio::sync::Semaphore;
 
 use crate::{
     decide::LockSeen,
+    flux::Kinds,
     index::Index,
     message::cut,
+    polls::Polls,
     registry::{Registry, Sight},
 };
 
@@ -38,6 +41,15 @@ pub(crate) struct Context {
     pub(crate) work: PathBuf,
     pub(crate) registry: Arc<Registry>,
     pub(crate) index: Arc<Index>,
+    /// Fetches sources and the modules that they call.
+    pub(crate) fetcher: Fetcher,
+    /// Fetches that may go on at once.
+    pub(crate) fetch_permits: Arc<Semaphore>,
+    pub(crate) polls: Polls,
+    /// The kinds of Flux that there are.
+    pub(crate) kinds: Kinds,
+    /// May a source be an object of another namespace?
+    pub(crate) cross_namespace: bool,
     /// Looks at states at once: each may unpack to much.
     pub(crate) looks: Semaphore,
     /// One permit per plan that may be made at once.
@@ -89,6 +101,7 @@ impl Context {
         self.index.set(namespace, name, std::collections::BTreeSet::new());
         let Some(uid) = uid else { return };
         self.note_lock(uid, None);
+        self.polls.forget(uid);
         match self.registry.look(uid) {
             Sight::None => {}
             // Someone took the finalizer away.

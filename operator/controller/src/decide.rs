@@ -25,6 +25,8 @@ pub(crate) struct Seen {
     pub(crate) draining: bool,
     /// The inputs' digest, or why they cannot be had.
     pub(crate) inputs: Result<String, InputFault>,
+    /// The source, if it is one that is fetched; `inputs` is of what was fetched last, as long as nothing newer is known.
+    pub(crate) source: Option<SourceSeen>,
     pub(crate) state: StateSeen,
     /// Why state or inputs could not be read, if so: what stands there in their place says nothing then.
     pub(crate) obstacle: Option<String>,
@@ -64,6 +66,7 @@ pub(crate) struct Run {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
+    Fetch,
     Plan,
     Apply,
 }
@@ -75,6 +78,33 @@ pub(crate) enum InputFault {
     Missing(String),
     /// What is there cannot be used.
     Invalid(String),
+    /// The source has nothing to fetch yet, or it cannot be fetched.
+    Source { reason: &'static str, message: String },
+}
+
+/// A source that is fetched.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct SourceSeen {
+    pub(crate) wants: Wants,
+    /// When what failed is tried again.
+    pub(crate) retry_at: Option<Timestamp>,
+    /// Was it asked for since it was looked at last?
+    pub(crate) requested: bool,
+    /// Why nothing can be planned from it.
+    pub(crate) fault: Option<InputFault>,
+    /// Why it could not be asked for anything newer.
+    pub(crate) failing: Option<String>,
+}
+
+/// What a source wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wants {
+    /// Nothing: what was fetched is what there is, or there is nothing.
+    Nothing,
+    /// To be fetched.
+    Fetching,
+    /// To be asked then whether there is anything newer.
+    Asking(Timestamp),
 }
 
 /// The state, as it is stored; the default is none at all.
@@ -109,6 +139,8 @@ pub(crate) struct Failure {
     pub(crate) inputs: String,
     /// Only other inputs can help.
     pub(crate) invalid: bool,
+    /// The files could not be had.
+    pub(crate) unfetched: bool,
     /// When to try again.
     pub(crate) until: Timestamp,
 }
@@ -139,6 +171,8 @@ pub(crate) enum Decision {
     Release { forget: bool },
     /// Note that a person has looked after these uncertain changes.
     Settle(Vec<String>),
+    /// Fetch the source, or ask it for anything newer.
+    Fetch(PlanKind),
     /// Plan, from the inputs or from those of the plan applied last.
     Plan {
         kind: PlanKind,
@@ -206,7 +240,7 @@ impl Decision {
     pub(crate) fn starts_run(&self) -> bool {
         matches!(
             self,
-            Decision::Plan { .. } | Decision::Apply(_) | Decision::Settle(_)
+            Decision::Fetch(_) | Decision::Plan { .. } | Decision::Apply(_) | Decision::Settle(_)
         )
     }
 }
@@ -274,7 +308,11 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     if !settled.is_empty() {
         return locked(seen, Decision::Settle(settled));
     }
+    if seen.source.as_ref().is_some_and(|source| is_due(seen, source)) {
+        return Decision::Fetch(kind);
+    }
     let (inputs, from) = match (&seen.inputs, &seen.last_applied) {
+        (Ok(_), Some(digest)) if is_out_of_reach(seen, digest) => (recorded(digest), Ground::LastApplied),
         (Ok(inputs), _) => (inputs.clone(), Ground::Inputs),
         // Inputs may be deleted before the workspace that needs them.
         (Err(_), Some(digest)) if seen.deleting => (recorded(digest), Ground::LastApplied),
@@ -324,6 +362,34 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         Standing::Pending if seen.mode == Mode::PlanOnly && !seen.deleting => again(Rest::PlanOnly),
         Standing::Pending => gate(seen, plan),
     }
+}
+
+/// Is the source to be fetched or asked now?
+fn is_due(seen: &Seen, source: &SourceSeen) -> bool {
+    // What goes is planned from what is there; where nothing is, from what was applied.
+    if seen.deleting && (seen.inputs.is_ok() || seen.last_applied.is_some()) {
+        return false;
+    }
+    let waits = source.retry_at.is_some_and(|retry_at| retry_at > seen.now);
+    if waits && !source.requested {
+        return false;
+    }
+    match source.wants {
+        Wants::Nothing => false,
+        Wants::Fetching => true,
+        Wants::Asking(at) => source.requested || at <= seen.now,
+    }
+}
+
+/// Does an object go whose files were fetched once and cannot be had any more? Then what was applied last says what to
+/// destroy, and goes on to say so.
+fn is_out_of_reach(seen: &Seen, last_applied: &str) -> bool {
+    let failed = seen.failure.as_ref().is_some_and(|failure| failure.unfetched);
+    let planned = seen
+        .plan
+        .as_ref()
+        .is_some_and(|plan| plan.kind == PlanKind::Destroy && plan.inputs == recorded(last_applied));
+    seen.deleting && seen.source.is_some() && (failed || planned)
 }
 
 /// What inputs are called that come from a plan.

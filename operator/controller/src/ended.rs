@@ -1,6 +1,6 @@
 //! What came of a run, as a pass takes it over: facts for the status, no values.
 
-use ashlar_api::{Basis, OutputStatus, PlanStatus, StateStatus, UncertainChange};
+use ashlar_api::{Basis, OutputStatus, PlanStatus, SourceStatus, StateStatus, UncertainChange};
 
 use crate::decide::Run;
 
@@ -29,6 +29,21 @@ pub(crate) struct Answers {
 
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Outcome {
+    /// The source was fetched, or nothing newer is there: this is known of it now. `before`: the seal of what was known
+    /// when it began.
+    Fetched {
+        source: Box<SourceStatus>,
+        before: Option<String>,
+    },
+    /// The source could not be fetched.
+    NotFetched {
+        before: Option<String>,
+        message: String,
+        /// What is known to be there.
+        revision: Option<String>,
+        /// What was tried.
+        attempt: String,
+    },
     /// There is a plan. Outputs are told if it changes nothing.
     Planned {
         plan: Box<PlanStatus>,
@@ -72,6 +87,10 @@ pub(crate) struct Fault {
 }
 
 pub(crate) const INVALID: &str = "InvalidConfiguration";
+/// The files of the source, or of a called module, could not be had.
+pub(crate) const SOURCE_FAILED: &str = "SourceFailed";
+/// The source has nothing to fetch yet.
+pub(crate) const SOURCE_NOT_READY: &str = "SourceNotReady";
 pub(crate) const PLAN_FAILED: &str = "PlanFailed";
 pub(crate) const APPLY_FAILED: &str = "ApplyFailed";
 pub(crate) const INTERRUPTED: &str = "Interrupted";

@@ -1,4 +1,4 @@
-//! Which workspaces read which Secrets and ConfigMaps, so that a change of one wakes those and no others.
+//! Which workspaces look at which objects, so that a change of one wakes those and no others.
 //!
 //! Filled by each pass with what it looked for, found or not: a Secret that appears wakes who missed it.
 
@@ -9,21 +9,39 @@ use std::{
 
 use ashlar_api::InputKind;
 
-/// One object in one namespace.
+/// One Secret or ConfigMap of the workspace's namespace.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Reference {
     pub(crate) kind: InputKind,
     pub(crate) name: String,
 }
 
-/// Name of a workspace within its namespace.
-type Name = String;
-type Namespace = String;
+impl Reference {
+    /// The object that it names there.
+    pub(crate) fn object(&self, namespace: &str) -> Object {
+        Object {
+            kind: self.kind.as_str(),
+            namespace: namespace.to_owned(),
+            name: self.name.clone(),
+        }
+    }
+}
+
+/// One object of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Object {
+    pub(crate) kind: &'static str,
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+/// A workspace: its namespace and name.
+type Reader = (String, String);
 
 #[derive(Default)]
 struct Tables {
-    readers: BTreeMap<(Namespace, Reference), BTreeSet<Name>>,
-    reads: BTreeMap<(Namespace, Name), BTreeSet<Reference>>,
+    readers: BTreeMap<Object, BTreeSet<Reader>>,
+    reads: BTreeMap<Reader, BTreeSet<Object>>,
 }
 
 /// The index; shared by passes and watches.
@@ -31,37 +49,39 @@ struct Tables {
 pub(crate) struct Index(Mutex<Tables>);
 
 impl Index {
-    /// Replaces what is known of one workspace; no references forget it.
-    pub(crate) fn set(&self, namespace: &str, workspace: &str, references: BTreeSet<Reference>) {
+    /// Replaces what is known of one workspace; no objects forget it.
+    pub(crate) fn set(&self, namespace: &str, workspace: &str, objects: BTreeSet<Object>) {
         let mut tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (namespace.to_owned(), workspace.to_owned());
-        if tables.reads.get(&key) == Some(&references) {
+        let reader = (namespace.to_owned(), workspace.to_owned());
+        if tables.reads.get(&reader) == Some(&objects) {
             return;
         }
-        for reference in tables.reads.remove(&key).unwrap_or_default() {
-            let at = (namespace.to_owned(), reference);
-            if let Some(readers) = tables.readers.get_mut(&at) {
-                readers.remove(workspace);
+        for object in tables.reads.remove(&reader).unwrap_or_default() {
+            if let Some(readers) = tables.readers.get_mut(&object) {
+                readers.remove(&reader);
                 if readers.is_empty() {
-                    tables.readers.remove(&at);
+                    tables.readers.remove(&object);
                 }
             }
         }
-        for reference in &references {
-            let at = (namespace.to_owned(), reference.clone());
-            tables.readers.entry(at).or_default().insert(workspace.to_owned());
+        for object in &objects {
+            tables
+                .readers
+                .entry(object.clone())
+                .or_default()
+                .insert(reader.clone());
         }
-        if !references.is_empty() {
-            tables.reads.insert(key, references);
+        if !objects.is_empty() {
+            tables.reads.insert(reader, objects);
         }
     }
 
-    /// The workspaces of this namespace that read the object.
-    pub(crate) fn readers(&self, namespace: &str, reference: Reference) -> Vec<String> {
+    /// The workspaces that look at the object: namespace and name of each.
+    pub(crate) fn readers(&self, object: &Object) -> Vec<Reader> {
         let tables = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = tables.readers.get(&(namespace.to_owned(), reference));
+        let found = tables.readers.get(object);
         found
-            .map(|names| names.iter().cloned().collect())
+            .map(|readers| readers.iter().cloned().collect())
             .unwrap_or_default()
     }
 }
@@ -71,25 +91,31 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_readers_of_the_same_namespace_are_woken() {
-        let secret = |name: &str| Reference {
-            kind: InputKind::Secret,
+    fn only_readers_of_just_this_object_are_woken() {
+        let object = |kind: &'static str, namespace: &str, name: &str| Object {
+            kind,
+            namespace: namespace.to_owned(),
             name: name.to_owned(),
         };
+        let secret = |name: &str| object("Secret", "one", name);
         let index = Index::default();
+        let check = |object: &Object, want: &[(&str, &str)]| {
+            let found = index.readers(object);
+            let found: Vec<(&str, &str)> = found.iter().map(|(space, name)| (&**space, &**name)).collect();
+            assert_eq!(found, want, "{object:?}");
+        };
         index.set("one", "a", [secret("x"), secret("y")].into());
         index.set("one", "b", [secret("x")].into());
-        index.set("two", "c", [secret("x")].into());
-        assert_eq!(index.readers("one", secret("x")), ["a", "b"]);
+        index.set("two", "c", [object("Secret", "two", "x")].into());
+        check(&secret("x"), &[("one", "a"), ("one", "b")]);
         index.set("one", "a", [secret("y")].into());
-        assert_eq!(index.readers("one", secret("x")), ["b"]);
-        assert_eq!(index.readers("one", secret("y")), ["a"]);
-        let map = Reference {
-            kind: InputKind::ConfigMap,
-            name: "x".to_owned(),
-        };
-        assert!(index.readers("one", map).is_empty());
+        check(&secret("x"), &[("one", "b")]);
+        check(&secret("y"), &[("one", "a")]);
+        check(&object("ConfigMap", "one", "x"), &[]);
         index.set("one", "b", BTreeSet::new());
-        assert!(index.readers("one", secret("x")).is_empty());
+        check(&secret("x"), &[]);
+        // An object of another namespace may be looked at, too.
+        index.set("one", "b", [object("Bucket", "two", "x")].into());
+        check(&object("Bucket", "two", "x"), &[("one", "b")]);
     }
 }

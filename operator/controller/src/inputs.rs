@@ -7,25 +7,29 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_api::{Format, InputKind, KeyRef, ObservedInput, ValueSource, Workspace, WorkspaceSpec};
+use ashlar_api::{
+    Format, InputKind, KeyRef, ObservedInput, ValueSource, Workspace, WorkspaceSpec, WorkspaceStatus,
+};
 use ashlar_config::Origin;
 use ashlar_store::kube::WorkspaceKeys;
+use ashlar_value::Dialect;
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::{Api, Client};
 
-use ashlar_value::Dialect;
-
 use crate::{
-    decide::InputFault,
+    context::Context,
+    decide::{InputFault, SourceSeen},
     index::Reference,
     message::Secrets,
+    package::Package,
+    source::{self, Order, secrets},
     values::{Form, Given},
 };
 
 /// Inputs as they were found.
 pub(crate) struct Inputs {
-    /// All files by path.
-    pub(crate) bundle: BTreeMap<String, String>,
+    pub(crate) material: Material,
     /// Values of variables, later ones already having won.
     pub(crate) values: BTreeMap<String, Given>,
     /// The environment of provider processes.
@@ -35,24 +39,12 @@ pub(crate) struct Inputs {
     pub(crate) observed: Vec<ObservedInput>,
 }
 
-impl Inputs {
-    /// The files of the root module.
-    pub(crate) fn module_files(&self, dialect: Dialect) -> Vec<(Arc<str>, Arc<str>)> {
-        let files = self.config_files(dialect).into_iter();
-        files.filter(|(name, _)| is_root_file(name, dialect)).collect()
-    }
-
-    /// The files of all modules.
-    pub(crate) fn config_files(&self, dialect: Dialect) -> Vec<(Arc<str>, Arc<str>)> {
-        let is_config = |name: &str| {
-            let file = name.rsplit_once('/').map_or(name, |(_, file)| file);
-            ashlar_config::is_config(file, dialect)
-        };
-        let files = self.bundle.iter().filter(|(name, _)| is_config(name));
-        files
-            .map(|(name, text)| (name.as_str().into(), text.as_str().into()))
-            .collect()
-    }
+/// Where the module's files are.
+pub(crate) enum Material {
+    /// Here.
+    Files(Package),
+    /// In what was fetched; a run takes them from there.
+    Fetched(Box<Order>),
 }
 
 /// Is it a file of the root module?
@@ -87,6 +79,9 @@ pub(crate) fn references(spec: &WorkspaceSpec) -> BTreeSet<Reference> {
     if let Some(map) = &spec.source.config_map_ref {
         add(InputKind::ConfigMap, &map.name);
     }
+    for name in secrets(spec) {
+        add(InputKind::Secret, name);
+    }
     for from in &spec.variables_from {
         add(from.kind, &from.name);
     }
@@ -116,17 +111,72 @@ fn target(source: &ValueSource) -> Option<(InputKind, &KeyRef)> {
     })
 }
 
-type Data = BTreeMap<String, Vec<u8>>;
+/// The data of a Secret or ConfigMap.
+pub(crate) type Data = BTreeMap<String, Vec<u8>>;
+
+/// What was gathered of a workspace.
+pub(crate) struct Gathered {
+    pub(crate) inputs: Result<Inputs, InputFault>,
+    /// The source, if it is one that is fetched.
+    pub(crate) source: Option<SourceSeen>,
+    /// How to fetch it.
+    pub(crate) order: Option<Order>,
+}
 
 /// Reads the inputs of a workspace.
 pub(crate) async fn gather(
-    client: &Client,
+    context: &Context,
     namespace: &str,
     workspace: &Workspace,
+    status: &WorkspaceStatus,
     keys: &WorkspaceKeys,
-) -> Result<Inputs, GatherError> {
-    let objects = read_all(client, namespace, &workspace.spec).await?;
-    assemble(&workspace.spec, &objects, keys).map_err(GatherError::Fault)
+    now: Timestamp,
+) -> Result<Gathered, GatherError> {
+    let spec = &workspace.spec;
+    let objects = read_all(&context.client, namespace, spec).await?;
+    let found = Found { objects: &objects };
+    let files = match spec.source.is_fetched() {
+        true => None,
+        false => {
+            let files = bundle(spec, &found);
+            match files {
+                // The modules that they call are fetched.
+                Ok(files) if files.may_call_modules() => Some(Arc::new(files)),
+                files => {
+                    let inputs =
+                        files.and_then(|files| assemble(spec, &objects, Material::Files(files), keys));
+                    return Ok(Gathered {
+                        inputs,
+                        source: None,
+                        order: None,
+                    });
+                }
+            }
+        }
+    };
+    let sight = source::look(
+        context,
+        workspace,
+        status.source.as_ref(),
+        (&found, files),
+        keys,
+        now,
+    )
+    .await;
+    let sight = sight.map_err(|source| GatherError::Api {
+        what: "spec.source.sourceRef".to_owned(),
+        source,
+    })?;
+    let inputs = match (&sight.seen.fault, &sight.order) {
+        (None, Some(order)) => assemble(spec, &objects, Material::Fetched(Box::new(order.clone())), keys),
+        (Some(fault), _) => Err(fault.clone()),
+        (None, None) => Err(InputFault::Invalid("spec.source names no source.".to_owned())),
+    };
+    Ok(Gathered {
+        inputs,
+        source: Some(sight.seen),
+        order: sight.order,
+    })
 }
 
 /// Reads the environment alone, and what must not be shown of it.
@@ -197,10 +247,10 @@ async fn read(client: &Client, namespace: &str, reference: &Reference) -> Result
 fn assemble(
     spec: &WorkspaceSpec,
     objects: &BTreeMap<Reference, Option<Data>>,
+    material: Material,
     keys: &WorkspaceKeys,
 ) -> Result<Inputs, InputFault> {
     let found = Found { objects };
-    let bundle = bundle(spec, &found)?;
     let mut secrets = Secrets::default();
     let mut values = BTreeMap::new();
     for (at, from) in spec.variables_from.iter().enumerate() {
@@ -284,7 +334,7 @@ fn assemble(
         values.insert(variable.name.clone(), given);
     }
     let env = environment(spec, &found, &mut secrets)?;
-    let digest = digest(spec, &bundle, &values, &env, keys);
+    let digest = digest(spec, &material, &values, &env, keys);
     let observed = objects.iter().filter_map(|(reference, data)| {
         Some(ObservedInput {
             kind: reference.kind.as_str().to_owned(),
@@ -298,7 +348,7 @@ fn assemble(
     });
     let observed = observed.take(100).collect();
     Ok(Inputs {
-        bundle,
+        material,
         values,
         env,
         secrets,
@@ -330,7 +380,7 @@ fn environment(
     Ok(env)
 }
 
-fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<BTreeMap<String, String>, InputFault> {
+fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<Package, InputFault> {
     let mut bundle = BTreeMap::new();
     if let Some(inline) = &spec.source.inline {
         bundle.extend(
@@ -359,7 +409,7 @@ fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<BTreeMap<String, St
             "The source holds a file {name:?}, whose name leads out of it."
         )));
     }
-    Ok(bundle)
+    Ok(Package::of_texts(bundle))
 }
 
 /// Is it a path that stays below where it begins?
@@ -369,7 +419,16 @@ fn is_inside(path: &str) -> bool {
         && !path.contains('\0')
 }
 
-struct Found<'a> {
+/// The dialect that the object asks for.
+pub(crate) fn dialect(asked: ashlar_api::Dialect) -> Dialect {
+    match asked {
+        ashlar_api::Dialect::Terraform => Dialect::Terraform,
+        ashlar_api::Dialect::OpenTofu => Dialect::OpenTofu,
+    }
+}
+
+/// Objects that were read.
+pub(crate) struct Found<'a> {
     objects: &'a BTreeMap<Reference, Option<Data>>,
 }
 
@@ -387,6 +446,12 @@ impl<'a> Found<'a> {
                 kind.as_str()
             ))),
         }
+    }
+
+    /// The data of a Secret that must be there.
+    pub(crate) fn secret(&self, name: &str) -> Result<&'a Data, InputFault> {
+        static NONE: Data = Data::new();
+        Ok(self.object(InputKind::Secret, name, false)?.unwrap_or(&NONE))
     }
 
     fn text(&self, kind: InputKind, key: &KeyRef) -> Result<Option<String>, InputFault> {
@@ -418,7 +483,7 @@ fn text_of(kind: InputKind, name: &str, key: &str, bytes: &[u8]) -> Result<Strin
 /// All that makes a difference to a plan. Not the gate, nor times, nor where outputs go.
 fn digest(
     spec: &WorkspaceSpec,
-    bundle: &BTreeMap<String, String>,
+    material: &Material,
     values: &BTreeMap<String, Given>,
     env: &[(String, String)],
     keys: &WorkspaceKeys,
@@ -430,11 +495,17 @@ fn digest(
     parts.push((b"dialect", dialect.as_bytes()));
     parts.push((b"plan", settings.as_bytes()));
     parts.push((b"files", b""));
-    parts.extend(
-        bundle
-            .iter()
-            .map(|(name, text)| (name.as_bytes(), text.as_bytes())),
-    );
+    match material {
+        Material::Files(package) => {
+            let files = package.files.iter();
+            parts.extend(files.map(|(name, bytes)| (name.as_bytes(), bytes.as_slice())));
+        }
+        Material::Fetched(order) => {
+            let known = order.fetched.as_ref();
+            let known = known.map_or("", |fetched| &fetched.config_digest);
+            parts.push((b"\0fetched", known.as_bytes()));
+        }
+    }
     parts.push((b"values", b""));
     for (name, given) in values {
         parts.push((name.as_bytes(), given.form.kind().as_bytes()));
@@ -450,7 +521,7 @@ fn digest(
 }
 
 /// Pairs as bytes that no other pairs give.
-fn canonical<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<u8> {
+pub(crate) fn canonical<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<u8> {
     let mut bytes = Vec::new();
     for part in pairs.flat_map(|(name, value)| [name, value]) {
         bytes.extend((part.len() as u64).to_be_bytes());
@@ -488,7 +559,9 @@ mod tests {
 
     fn assembled(extra: serde_json::Value, secret: Option<&str>) -> Result<Inputs, InputFault> {
         let keys = OperatorKey::new([1; 32]).workspace("uid");
-        assemble(&spec(extra), &objects(secret), &keys)
+        let (spec, objects) = (spec(extra), objects(secret));
+        let files = bundle(&spec, &Found { objects: &objects })?;
+        assemble(&spec, &objects, Material::Files(files), &keys)
     }
 
     fn from_secret() -> serde_json::Value {
@@ -508,7 +581,6 @@ mod tests {
             one.digest,
             assembled(from_secret(), Some("hunter23")).unwrap().digest
         );
-        assert_eq!(one.module_files(Dialect::Terraform).len(), 1);
     }
 
     #[test]

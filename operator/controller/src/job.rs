@@ -1,7 +1,6 @@
 //! What plan and apply do alike: wait for their turn, take the lock, lay out the module's files, tidy up.
 
 use std::{
-    collections::BTreeMap,
     future::Future,
     path::{Path, PathBuf},
     sync::Arc,
@@ -25,6 +24,7 @@ use crate::{
     message::{Secrets, errors, warnings},
     observe::{Place, state_status, uncertain},
     outputs::reason,
+    package::Package,
     registry::Tracked,
 };
 
@@ -165,7 +165,11 @@ impl Job {
         let found = gather_env(&self.context.client, &self.place.namespace, &self.spec).await;
         found.map_err(|error| {
             let why = match error {
-                GatherError::Fault(InputFault::Missing(why) | InputFault::Invalid(why)) => why,
+                GatherError::Fault(
+                    InputFault::Missing(why)
+                    | InputFault::Invalid(why)
+                    | InputFault::Source { message: why, .. },
+                ) => why,
                 GatherError::Api { what, source } => format!("{what} cannot be read: {}", reason(&source)),
             };
             let detail = format!(
@@ -175,9 +179,10 @@ impl Job {
         })
     }
 
-    /// The folder of this run, with the module's files in it.
-    pub(crate) async fn lay_out(&self, files: BTreeMap<String, String>) -> std::io::Result<Folder> {
+    /// The folder of this run, with all of its files in it.
+    pub(crate) async fn lay_out(&self, package: Package) -> std::io::Result<Folder> {
         let name = match self.tracked.run.stage {
+            Stage::Fetch => "fetch",
             Stage::Plan => "plan",
             Stage::Apply => "apply",
         };
@@ -185,14 +190,18 @@ impl Job {
         let made = tokio::task::spawn_blocking(move || {
             remove(&folder)?;
             std::fs::create_dir_all(&folder)?;
-            for (name, text) in files {
+            for (name, bytes) in package.files {
                 let path = folder.join(name);
                 if let Some(parent) = path.parent() {
                     std::fs::create_dir_all(parent)?;
                 }
-                std::fs::write(path, text)?;
+                std::fs::write(path, bytes)?;
             }
-            Ok(Folder(folder))
+            let root = match &*package.root {
+                "." => folder.clone(),
+                root => folder.join(root),
+            };
+            Ok(Folder { folder, root })
         });
         made.await
             .unwrap_or_else(|error| Err(std::io::Error::other(error)))
@@ -200,18 +209,27 @@ impl Job {
 }
 
 /// Removed when it is dropped.
-pub(crate) struct Folder(PathBuf);
+pub(crate) struct Folder {
+    folder: PathBuf,
+    root: PathBuf,
+}
 
 impl Folder {
+    /// All that the run may read.
     pub(crate) fn path(&self) -> &Path {
-        &self.0
+        &self.folder
+    }
+
+    /// The root module's folder in it.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
     }
 }
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        if let Err(error) = remove(&self.0) {
-            tracing::warn!(%error, folder = %self.0.display(), "the folder of a run could not be removed");
+        if let Err(error) = remove(&self.folder) {
+            tracing::warn!(%error, folder = %self.folder.display(), "the folder of a run could not be removed");
         }
     }
 }

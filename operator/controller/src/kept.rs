@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{Plan, digest};
 use serde::{Deserialize, Serialize};
+use serde_bytes::ByteBuf;
+
+use crate::{inputs::canonical, package::Package};
 
 /// What is sealed away under a plan's digest.
 #[derive(Serialize, Deserialize)]
@@ -12,11 +15,39 @@ pub(crate) struct Kept {
     /// The plan in its stored form.
     #[serde(with = "serde_bytes")]
     pub(crate) plan: Vec<u8>,
-    /// All files beside which it was made, for the functions that read them: by path.
-    pub(crate) files: BTreeMap<String, String>,
+    /// All files beside which it was made, for functions and providers that read them: by path.
+    files: BTreeMap<String, ByteBuf>,
+    /// The root module's folder among them.
+    #[serde(default = "top")]
+    root: String,
+}
+
+fn top() -> String {
+    ".".to_owned()
 }
 
 impl Kept {
+    pub(crate) fn new(plan: Vec<u8>, package: Package) -> Self {
+        let files = package.files.into_iter();
+        Self {
+            plan,
+            files: files.map(|(path, bytes)| (path, ByteBuf::from(bytes))).collect(),
+            root: package.root,
+        }
+    }
+
+    /// The plan, and the files.
+    pub(crate) fn open(self) -> (Vec<u8>, Package) {
+        let files = self.files.into_iter();
+        let package = Package {
+            root: self.root,
+            files: files.map(|(path, bytes)| (path, bytes.into_vec())).collect(),
+            // The plan says where they are.
+            modules: None,
+        };
+        (self.plan, package)
+    }
+
     pub(crate) fn encode(&self) -> Result<Vec<u8>, Diags> {
         rmp_serde::to_vec(self)
             .map_err(|error| Diag::error("Failed to store the plan", format!("{error}.")).into())
@@ -33,6 +64,8 @@ impl Kept {
 /// What a plan's digest covers beside the plan.
 pub(crate) struct Naming<'a> {
     pub(crate) workspace_uid: &'a str,
+    /// All that functions and providers could read: what a provider read stands nowhere in the plan.
+    pub(crate) package: &'a Package,
     /// The plan whose apply began last, by the state.
     pub(crate) begun: Option<&'a str>,
     /// Digests that must not come again, by the status: their approvals are spent.
@@ -43,9 +76,11 @@ pub(crate) struct Naming<'a> {
 /// The digest of a plan. Where the state went back to an older copy, the same plan as then gets another digest: the old
 /// approval may still stand in the object.
 pub(crate) fn name(plan: &Plan, naming: &Naming<'_>) -> String {
+    let files = digest::keyed_bytes(naming.key, &canonical(naming.package.parts()));
+    let identity = format!("{} {files}", naming.workspace_uid);
     let seeded = |last_begun: Option<&str>| {
         let seed = digest::Seed {
-            workspace_uid: naming.workspace_uid,
+            workspace_uid: &identity,
             last_begun,
             key: naming.key,
         };
@@ -68,12 +103,22 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_back() {
-        let kept = Kept {
-            plan: vec![1, 2, 255],
-            files: [("t/x.tpl".to_owned(), "x".to_owned())].into(),
+        let package = Package {
+            root: "a/b".to_owned(),
+            files: [("a/b/x.zip".to_owned(), vec![0, 255])].into(),
+            modules: None,
         };
+        let kept = Kept::new(vec![1, 2, 255], package.clone());
         let read = Kept::decode(&kept.encode().unwrap()).unwrap();
-        assert_eq!((read.plan, read.files), (kept.plan, kept.files));
+        assert_eq!(read.open(), (vec![1, 2, 255], package));
         assert!(Kept::decode(b"nonsense").is_err());
+    }
+
+    #[test]
+    fn plans_that_were_kept_as_texts_are_read_still() {
+        let files = BTreeMap::from([("t/x.tpl", "x")]);
+        let old = rmp_serde::to_vec(&(ByteBuf::from([1, 2, 255]), files)).unwrap();
+        let package = Package::of_texts([("t/x.tpl".to_owned(), "x".to_owned())].into());
+        assert_eq!(Kept::decode(&old).unwrap().open(), (vec![1, 2, 255], package));
     }
 }

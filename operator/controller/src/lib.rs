@@ -2,8 +2,8 @@
 //!
 //! `observe` reads, [`decide`] is a pure function of what was read, `act` does the one thing decided or starts the run that
 //! does it, and the status is written if it differs. Runs go on beside passes and are looked at by them; what a run brings
-//! comes into the status through [`absorb`]. The engine is reached through `ashlar-runner` alone, state and plans through
-//! `ashlar-store`. No value of a variable, output or environment leaves through a condition, an event or a log.
+//! comes into the status through [`absorb`]. The engine is reached through `ashlar-runner` alone, sources through
+//! `ashlar-sources`, state and plans through `ashlar-store`. No value of a variable, output or environment leaves through a condition, an event or a log.
 
 mod absorb;
 mod act;
@@ -13,6 +13,9 @@ mod conditions;
 mod context;
 mod decide;
 mod ended;
+mod fetch_run;
+mod fetchable;
+mod flux;
 mod index;
 mod inputs;
 mod job;
@@ -21,10 +24,13 @@ mod message;
 mod observe;
 mod operator;
 mod outputs;
+mod package;
 mod pass;
 mod plan_run;
+mod polls;
 mod registry;
 mod release;
+mod source;
 mod values;
 
 pub use args::{LogFormat, OperatorArgs};

@@ -1,10 +1,13 @@
 //! First stage of a pass: reads all that a decision depends on, and changes nothing.
 
-use std::sync::{Arc, atomic::Ordering};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, atomic::Ordering},
+};
 
 use ashlar_api::{
     ApprovalPolicy, FINALIZER, FLUX_REQUESTED_AT, REQUESTED_AT, SETTLED, STATE_LOST, StateStatus,
-    UncertainChange, Workspace, WorkspaceStatus, parse_duration,
+    UncertainChange, Workspace, WorkspaceSpec, WorkspaceStatus, parse_duration,
 };
 use ashlar_store::{
     Recovered,
@@ -19,12 +22,14 @@ use sha2::{Digest, Sha256};
 use crate::{
     absorb::{Times, absorb},
     context::Context,
-    decide::{Failure, Gate, InputFault, PlanSeen, Seen, StateSeen},
-    ended::{Answers, Ended, INVALID, Outcome},
+    decide::{Failure, Gate, InputFault, PlanSeen, Seen, Stage, StateSeen},
+    ended::{Answers, Ended, INVALID, Outcome, SOURCE_FAILED},
+    index::Object,
     inputs::{GatherError, Inputs, gather, references},
     message::{Secrets, errors},
     outputs::reason,
     registry::{Sight, Tracked},
+    source::Order,
 };
 
 /// Who a workspace is, and where its things are kept.
@@ -45,6 +50,8 @@ pub(crate) struct Observed {
     pub(crate) status: WorkspaceStatus,
     pub(crate) seen: Seen,
     pub(crate) inputs: Option<Inputs>,
+    /// How to fetch the source, if it is one that is fetched.
+    pub(crate) order: Option<Order>,
     pub(crate) going: Option<Arc<Tracked>>,
     pub(crate) ended: Option<Arc<Ended>>,
     /// The annotations that a run started now answers.
@@ -87,8 +94,11 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
     if let Some(ended) = &ended {
         absorb(&mut status, ended, spec.mode, times(&workspace), now);
         note_lock(context, &uid, ended, now);
+        if ended.run.stage == Stage::Fetch {
+            context.polls.done(&uid, now);
+        }
     }
-    context.index.set(&namespace, &name, references(spec));
+    context.index.set(&namespace, &name, looked_at(&namespace, spec));
     let slot = Slot::new(
         &namespace,
         &spec.terraform_workspace,
@@ -110,6 +120,7 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
     // While a run holds the lock, what is stored says little.
     let look = going.is_none() && (finalizer || !deleting);
     let mut inputs = None;
+    let (mut source, mut order) = (None, None);
     let mut state = StateSeen::default();
     let mut obstacle = None;
     let mut looked = false;
@@ -144,11 +155,14 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
                 Err(diags) => obstacle = Some(errors(&diags, &Default::default(), &Secrets::default())),
             }
             let keys = context.key.workspace(&uid);
-            match gather(&context.client, &namespace, &workspace, &keys).await {
+            match gather(context, &namespace, &workspace, &status, &keys, now).await {
                 Ok(found) => {
-                    let digest = found.digest.clone();
-                    inputs = Some(found);
-                    Ok(digest)
+                    (source, order) = (found.source, found.order);
+                    found.inputs.map(|found| {
+                        let digest = found.digest.clone();
+                        inputs = Some(found);
+                        digest
+                    })
                 }
                 Err(GatherError::Fault(fault)) => Err(fault),
                 Err(GatherError::Api { what, source }) => {
@@ -181,6 +195,7 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         run: going.as_ref().map(|going| going.run),
         draining: context.draining.load(Ordering::SeqCst),
         inputs: input_result,
+        source,
         state,
         obstacle,
         plan: plan_seen(&status),
@@ -201,6 +216,7 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         status,
         seen,
         inputs,
+        order,
         going,
         ended,
         answers: Answers {
@@ -208,6 +224,18 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
             settled,
         },
     }
+}
+
+/// The objects whose change may matter.
+fn looked_at(namespace: &str, spec: &WorkspaceSpec) -> BTreeSet<Object> {
+    let source = spec.source.source_ref.as_ref().map(|source| Object {
+        kind: source.kind.as_str(),
+        namespace: source.namespace.clone().unwrap_or_else(|| namespace.to_owned()),
+        name: source.name.clone(),
+    });
+    let own = references(spec);
+    let own = own.iter().map(|reference| reference.object(namespace));
+    own.chain(source).collect()
 }
 
 /// A state that is gone: nobody wants all its objects made a second time, least of all without being asked.
@@ -299,7 +327,7 @@ pub(crate) fn times(workspace: &Workspace) -> Times {
     }
 }
 
-fn limited(text: &str, default: std::time::Duration) -> std::time::Duration {
+pub(crate) fn limited(text: &str, default: std::time::Duration) -> std::time::Duration {
     const YEAR: std::time::Duration = std::time::Duration::from_secs(8760 * 3600);
     parse_duration(text).unwrap_or(default).min(YEAR)
 }
@@ -408,6 +436,7 @@ fn failure_seen(status: &WorkspaceStatus) -> Option<Failure> {
     Some(Failure {
         inputs: failure.inputs.clone(),
         invalid: failure.reason == INVALID,
+        unfetched: failure.reason == SOURCE_FAILED,
         until: status.next_run_at.as_ref()?.0,
     })
 }

@@ -12,10 +12,11 @@ use std::{
 };
 
 use anyhow::{Context as _, anyhow};
-use ashlar_api::{InputKind, Workspace};
+use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
 use ashlar_provider::{Fence, Launcher};
 use ashlar_runner::{Patience, Settings};
+use ashlar_sources::{Fetcher, Reach};
 use ashlar_store::kube::{OperatorKey, Presence};
 use futures::{StreamExt, channel::mpsc};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
@@ -32,14 +33,17 @@ use kube::{
 use tokio::{
     signal::unix::{SignalKind, signal},
     sync::{Semaphore, watch},
+    task::JoinSet,
 };
 
 use crate::{
     args::OperatorArgs,
     context::{Context, Pokes},
+    flux::{self, Kinds},
     index::{Index, Reference},
     message::{Secrets, errors},
     pass::{on_error, pass},
+    polls::Polls,
     registry::{Registry, Sight},
 };
 
@@ -94,6 +98,11 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
         presence,
         registry: Arc::new(Registry::default()),
         index: Arc::new(Index::default()),
+        fetcher: fetcher(&args)?,
+        fetch_permits: Arc::new(Semaphore::new(args.concurrency_fetch.into())),
+        polls: Polls::default(),
+        kinds: Kinds::default(),
+        cross_namespace: args.sources.allow_cross_namespace_refs,
         looks: Semaphore::new(LOOKS),
         plan_permits: Arc::new(Semaphore::new(args.concurrency_plan.into())),
         apply_permits: Arc::new(Semaphore::new(args.concurrency_apply.into())),
@@ -102,7 +111,9 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
         draining: AtomicBool::new(false),
     });
     tracing::info!(replica = context.presence.id(), "the operator starts");
+    let sources = watch_sources(&context, &watching, &namespaces(&args));
     control(&context, &watching, poked, stopping).await;
+    drop(sources);
     tracing::info!("the operator waits for its runs");
     context.registry.drain().await;
     publish_last(&context).await;
@@ -152,6 +163,22 @@ async fn control(
     futures::future::join_all(runs).await;
 }
 
+/// Watches Flux's sources until it is dropped.
+fn watch_sources(context: &Arc<Context>, watching: &Client, namespaces: &[Option<String>]) -> JoinSet<()> {
+    let mut watches = JoinSet::new();
+    for namespace in namespaces {
+        for kind in SourceKind::ALL {
+            watches.spawn(flux::watch(
+                context.clone(),
+                watching.clone(),
+                namespace.clone(),
+                kind,
+            ));
+        }
+    }
+    watches
+}
+
 /// Workspaces to look at because of what became of objects of this kind.
 fn wake<K>(
     context: &Arc<Context>,
@@ -179,10 +206,10 @@ where
                     kind,
                     name: object.name_any(),
                 };
-                let readers = index.readers(&namespace, reference).into_iter();
+                let readers = index.readers(&reference.object(&namespace)).into_iter();
                 Some(
                     readers
-                        .map(|name| ObjectRef::new(&name).within(&namespace))
+                        .map(|(namespace, name)| ObjectRef::new(&name).within(&namespace))
                         .collect::<Vec<_>>(),
                 )
             }
@@ -235,6 +262,14 @@ async fn publish_last(context: &Arc<Context>) {
             }
         }
     }
+}
+
+/// What fetches sources. Whoever writes a Workspace chooses where from: not from this machine and the cloud's own places.
+fn fetcher(args: &OperatorArgs) -> anyhow::Result<Fetcher> {
+    let folder = &args.sources.source_cache_dir;
+    let folder = folder.clone().unwrap_or_else(|| args.cache_dir.join("sources"));
+    let reach = Reach::guarded(args.sources.permit_networks.clone());
+    Fetcher::new(folder, args.sources.limits(), reach).context("sources cannot be fetched")
 }
 
 /// Makes the folders. The work folder is this process's own as long as it keeps the file.

@@ -13,8 +13,9 @@ use crate::{
     act::{ActError, Done, act, next_look},
     conditions::{describe, seconds},
     context::Context,
-    decide::{Cause, Decision, Rest, Wait, decide},
-    ended::{Ended, Outcome},
+    decide::{Cause, Decision, Rest, Stage, Wait, decide},
+    ended::{Ended, Outcome, SOURCE_FAILED},
+    message::cut,
     observe::{Observed, observe, times},
     outputs::reason,
 };
@@ -137,11 +138,11 @@ async fn publish(
 /// Another replica is at it, or may be: two that report on one workspace would overwrite each other for ever.
 fn leave_to_others(observed: &Observed, decision: &Decision) -> bool {
     let held_by_replica = matches!(decision, Decision::Wait(Wait::Lock(lock)) if lock.replica);
-    // Until the lock is held, it is not known who does the work.
+    // Until the lock is held, it is not known who does the work. To fetch takes none: all replicas find the same.
     let not_yet = observed
         .going
         .as_ref()
-        .is_some_and(|going| going.lock().is_none());
+        .is_some_and(|going| going.lock().is_none() && going.run.stage != Stage::Fetch);
     let ending = *decision == Decision::Rest(Rest::Draining) && observed.ended.is_none();
     held_by_replica || not_yet || ending
 }
@@ -168,8 +169,8 @@ fn show_run(context: &Context, observed: &mut Observed) {
         id,
         holder: context.presence.id().to_owned(),
         operation: match going.run.stage {
-            crate::decide::Stage::Plan => "OperationTypePlan".to_owned(),
-            crate::decide::Stage::Apply => "OperationTypeApply".to_owned(),
+            Stage::Fetch | Stage::Plan => "OperationTypePlan".to_owned(),
+            Stage::Apply => "OperationTypeApply".to_owned(),
         },
         acquired_at: seconds(going.started_at).0.to_string(),
     });
@@ -212,7 +213,14 @@ async fn announce(
                 "Settled",
                 "Uncertain changes were noted as settled.".to_owned(),
             )),
-            Outcome::Planned { .. } | Outcome::Busy { .. } | Outcome::Overtaken => None,
+            Outcome::NotFetched { message, .. } => {
+                let told = old.source.as_ref().and_then(|source| source.failure.as_ref());
+                let same = told.is_some_and(|told| told.message == cut(message));
+                (!same).then(|| (EventType::Warning, SOURCE_FAILED, message.clone()))
+            }
+            Outcome::Fetched { .. } | Outcome::Planned { .. } | Outcome::Busy { .. } | Outcome::Overtaken => {
+                None
+            }
         };
         if let Some((kind, reason, note)) = told {
             context.tell(workspace, kind, reason, &note).await;

@@ -17,12 +17,15 @@ use kube::Api;
 
 use crate::{
     conditions::seconds,
-    ended::{Ended, Fault, INVALID, Outcome, PLAN_FAILED},
-    inputs::Inputs,
+    ended::{Ended, Fault, INVALID, Outcome, PLAN_FAILED, SOURCE_FAILED},
+    fetch_run,
+    inputs::{self, Inputs, dialect},
     job::{Held, Job, apart, until_stopped},
     kept::{Kept, Naming, name},
     message::{Secrets, errors, is_invalid, warnings},
-    outputs, values,
+    outputs,
+    package::Package,
+    values,
 };
 
 /// How many changes the status shows, and how much of each.
@@ -41,7 +44,7 @@ pub(crate) enum Material {
 /// Module and values as the runner takes them.
 struct Ready {
     modules: Modules,
-    bundle: BTreeMap<String, String>,
+    package: Package,
     files: Vec<(Arc<str>, Arc<str>)>,
     inputs: BTreeMap<Arc<str>, Input>,
     dialect: Dialect,
@@ -53,8 +56,7 @@ struct Ready {
 struct Unready {
     diags: Diags,
     sources: Sources,
-    /// Can only other inputs help?
-    lasting: bool,
+    reason: &'static str,
 }
 
 impl Unready {
@@ -62,7 +64,7 @@ impl Unready {
         Self {
             diags,
             sources,
-            lasting: true,
+            reason: INVALID,
         }
     }
 
@@ -70,7 +72,14 @@ impl Unready {
         Self {
             diags,
             sources: Sources::new(),
-            lasting: false,
+            reason: PLAN_FAILED,
+        }
+    }
+
+    fn unfetched(why: String) -> Self {
+        Self {
+            reason: SOURCE_FAILED,
+            ..Self::passing(Diag::error("The source cannot be had", why).into())
         }
     }
 }
@@ -157,11 +166,12 @@ async fn attempt(
         Err(Unready {
             diags,
             sources,
-            lasting,
+            reason,
         }) => {
             let fault = Fault {
-                reason: if lasting { INVALID } else { PLAN_FAILED },
-                invalid: lasting,
+                reason,
+                // Only other inputs can help then.
+                invalid: reason == INVALID,
                 interrupted: false,
                 message: errors(&diags, &sources, &Secrets::default()),
             };
@@ -182,8 +192,8 @@ async fn attempt(
         }
     };
     let refresh = options.refresh;
-    let bundle = ready.bundle.clone();
-    let folder = match job.lay_out(ready.bundle).await {
+    let package = ready.package.clone();
+    let folder = match job.lay_out(ready.package).await {
         Ok(folder) => folder,
         Err(error) => {
             let message = format!("The module's files could not be laid out: {error}.");
@@ -199,7 +209,7 @@ async fn attempt(
         env: ready.env,
         options,
         state: held.recovered.state.clone(),
-        folder: folder.path().to_owned(),
+        folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),
     };
     let PlanOutcome {
@@ -229,17 +239,14 @@ async fn attempt(
     };
     let naming = Naming {
         workspace_uid: &job.place.uid,
+        package: &package,
         begun: held.recovered.begun.as_deref(),
         spent: &job.spent,
         key: plans.keys().hash_key(),
     };
     let digest = name(&plan, &naming);
     if plan.wants_apply() {
-        let kept = Kept {
-            plan: bytes,
-            files: bundle,
-        };
-        let saved = match kept.encode() {
+        let saved = match Kept::new(bytes, package).encode() {
             Ok(bytes) => plans.save(&digest, &bytes).await,
             Err(diags) => Err(diags),
         };
@@ -316,12 +323,18 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
     match from {
         Material::Inputs(inputs) => {
             let dialect = dialect(job.spec.dialect);
-            let files = inputs.module_files(dialect);
+            let package = match inputs.material {
+                inputs::Material::Files(package) => package,
+                inputs::Material::Fetched(order) => {
+                    let found = fetch_run::package(job, &order).await;
+                    found.map_err(Unready::unfetched)?
+                }
+            };
+            let files = package.config_files(dialect);
             let mut sources = Sources::new();
-            let bundle = inputs.config_files(dialect);
             let mut library = Given {
-                files: &bundle,
-                folders: None,
+                files: &files,
+                folders: package.modules.as_ref(),
                 dialect,
             };
             let (tree, _, diags) = load_module(&files, dialect, &mut library, &mut sources);
@@ -331,12 +344,12 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             match bounded(|| values::resolve(&inputs.values, tree.root())) {
                 Ok(given) => Ok(Ready {
                     files,
-                    modules: Modules::Beside,
+                    modules: package.modules.clone().map_or(Modules::Beside, Modules::Kept),
                     inputs: given,
                     dialect,
                     env: os(inputs.env),
                     secrets: inputs.secrets,
-                    bundle: inputs.bundle,
+                    package,
                 }),
                 Err(diags) => Err(Unready::lasting(diags, sources)),
             }
@@ -349,7 +362,8 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 Unready::lasting(Diag::error("Inputs are gone", detail).into(), Sources::new())
             })?;
             let kept = Kept::decode(&plan).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
-            let plan = wire::decode(&kept.plan).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
+            let (stored, package) = kept.open();
+            let plan = wire::decode(&stored).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
             let (env, secrets) = job.environment().await.map_err(Unready::passing)?;
             let input = |value| Input {
                 value: InputValue::Value(value, None),
@@ -361,7 +375,7 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 .map(|(name, value)| (name, input(value)))
                 .collect();
             Ok(Ready {
-                bundle: kept.files,
+                package,
                 files: plan.config,
                 modules: Modules::Kept(plan.modules),
                 inputs,
@@ -370,14 +384,6 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 secrets,
             })
         }
-    }
-}
-
-/// The dialect that the object asks for.
-fn dialect(asked: ashlar_api::Dialect) -> Dialect {
-    match asked {
-        ashlar_api::Dialect::Terraform => Dialect::Terraform,
-        ashlar_api::Dialect::OpenTofu => Dialect::OpenTofu,
     }
 }
 

@@ -71,6 +71,7 @@ impl Tracked {
     pub(crate) fn new(run: Run, cause: Cause, poke: Arc<dyn Fn() + Send + Sync>) -> Self {
         let view = View {
             phase: match run.stage {
+                Stage::Fetch => RunPhase::Fetching,
                 Stage::Plan => RunPhase::Planning,
                 Stage::Apply => RunPhase::Applying,
             },

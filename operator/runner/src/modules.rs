@@ -93,13 +93,20 @@ impl Library for Given<'_> {
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
         let folder: Arc<str> = match self.folders {
             None => beside(request)?.into(),
-            Some(folders) => folders.get(request.path).cloned().ok_or_else(|| {
-                let detail = format!(
-                    "What is stored of the configuration does not hold {}.",
-                    request.path
-                );
-                Diags::from(Diag::error("Module not installed", detail).at(request.span))
-            })?,
+            Some(folders) => match (folders.get(request.path), request.source) {
+                (Some(folder), _) => folder.clone(),
+                // It was not found when the others were: what follows says so.
+                (None, ModuleSource::Local(_)) => beside(request)?.into(),
+                (None, ModuleSource::Registry(_) | ModuleSource::Remote(_)) => {
+                    let detail = format!(
+                        "What is stored of the configuration does not hold {}.",
+                        request.path
+                    );
+                    return Err(Diag::error("Module not installed", detail)
+                        .at(request.span)
+                        .into());
+                }
+            },
         };
         let is_inside = |name: &str| {
             let rest = name

@@ -80,6 +80,13 @@ impl Fetcher {
         }
     }
 
+    /// What is kept of an earlier fetch; nobody is asked for it. The digest must come from where only we write: whoever names
+    /// one is given what is kept under it.
+    pub async fn kept(&self, digest: &str, revision: &str) -> Result<Option<Content>, Fault> {
+        let (cache, digest, revision) = (self.cache.clone(), digest.to_owned(), revision.to_owned());
+        blocking(move || cache.find(&digest, &revision)).await
+    }
+
     /// A Flux artifact: a tar, compressed with gzip, whose bytes have the digest `sha256:…`, or it is not unpacked. `revision`:
     /// what the artifact's object calls it.
     pub async fn artifact(&self, url: &str, digest: &str, revision: &str) -> Result<Content, Fault> {

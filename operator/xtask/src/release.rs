@@ -60,6 +60,7 @@ impl Release {
         }
         command
             .env("ASHLAR_CACHE_DIR", folder.join("c"))
+            .env("ASHLAR_SOURCE_CACHE_DIR", folder.join("s"))
             .env("ASHLAR_WORK_DIR", folder.join("w"))
             .env("KUBECONFIG", folder.join("kubeconfig"));
         Ok(command)

@@ -1,9 +1,9 @@
 //! What others read from the conditions: for every decision, and where one decision follows another.
 
-use ashlar_api::{Basis, FailureStatus, PlanStatus, PlanSummary};
+use ashlar_api::{Basis, FailureStatus, PlanStatus, PlanSummary, SourceStatus};
 
 use super::*;
-use crate::decide::{Ground, LockSeen, Run, tests::pending};
+use crate::decide::{Ground, LockSeen, Run, SourceSeen, Wants, tests::pending};
 
 fn status(standing: Standing) -> WorkspaceStatus {
     let plan = PlanStatus {
@@ -214,5 +214,69 @@ fn a_new_plan_does_not_hide_that_the_last_apply_failed() {
         told(&status).contains("Applied=False/ApplyFailed"),
         "{}",
         told(&status)
+    );
+}
+
+/// What is told of a source, when this is seen and known of it.
+#[track_caller]
+fn check_source(decision: Decision, inputs: Result<&str, InputFault>, failing: Option<&str>, want: &str) {
+    let mut seen = pending();
+    seen.source = Some(SourceSeen {
+        wants: Wants::Nothing,
+        retry_at: None,
+        requested: false,
+        fault: inputs.clone().err(),
+        failing: failing.map(str::to_owned),
+    });
+    seen.inputs = inputs.map(str::to_owned);
+    let mut status = status(Standing::Applied);
+    status.source = Some(SourceStatus {
+        revision: Some("main@sha1:1".to_owned()),
+        ..SourceStatus::default()
+    });
+    describe(&mut status, &seen, &decision, None, 1);
+    assert_eq!(told(&status), want);
+    // Other times change nothing.
+    let once = status.clone();
+    describe(&mut status, &seen, &decision, None, 1);
+    assert_eq!(status, once);
+    // During a run, and while it is asked at the usual time, all stays as it is.
+    for quiet in [Decision::Watch(Stage::Fetch), Decision::Fetch(PlanKind::Apply)] {
+        if seen.inputs.is_ok() {
+            describe(&mut status, &seen, &quiet, None, 1);
+            assert_eq!(status.conditions, once.conditions);
+        }
+    }
+    // A spec that was not looked at before must not be taken for done.
+    describe(&mut status, &seen, &Decision::Watch(Stage::Fetch), None, 2);
+    assert!(told(&status).starts_with("Ready=Unknown/Fetching Reconciling=True/Progressing"));
+}
+
+#[test]
+fn a_source_tells_whether_it_is_fetched() {
+    let rest = || Decision::Rest(Rest::InSync);
+    let done = "Ready=True/Applied Planned=True/NoChanges";
+    check_source(
+        rest(),
+        Ok("i1"),
+        None,
+        &format!("{done} SourceReady=True/Succeeded"),
+    );
+    // That the server cannot be reached is told, and no fault of what was applied.
+    check_source(
+        rest(),
+        Ok("i1"),
+        Some("It cannot be reached."),
+        &format!("{done} SourceReady=False/SourceFailed"),
+    );
+    let fault = InputFault::Source {
+        reason: "SourceNotReady",
+        message: "There is none.".to_owned(),
+    };
+    check_source(
+        Decision::Wait(Wait::Inputs(fault.clone())),
+        Err(fault),
+        None,
+        "Ready=False/SourceNotReady Reconciling=True/ProgressingWithRetry Planned=True/NoChanges SourceReady=False/SourceNotReady",
     );
 }

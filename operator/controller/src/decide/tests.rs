@@ -2,6 +2,8 @@
 
 use super::*;
 
+mod sources;
+
 const DIGEST: &str = "sha256:aa";
 
 fn at(second: i64) -> Timestamp {
@@ -21,6 +23,7 @@ pub(crate) fn pending() -> Seen {
         run: None,
         draining: false,
         inputs: Ok("i1".to_owned()),
+        source: None,
         state: StateSeen {
             lineage: "l".to_owned(),
             serial: 3,
@@ -68,6 +71,7 @@ fn failed(invalid: bool) -> impl Fn(&mut Seen) {
         seen.failure = Some(Failure {
             inputs: "i1".to_owned(),
             invalid,
+            unfetched: false,
             until: at(1500),
         });
     }
@@ -401,6 +405,7 @@ fn a_settling_that_failed_is_waited_out() {
         seen.failure = Some(Failure {
             inputs: String::new(),
             invalid: false,
+            unfetched: false,
             until: at(1500),
         });
     };

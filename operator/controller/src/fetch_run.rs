@@ -1,0 +1,240 @@
+//! One run that fetches: from what an object asks for to what is known of it. It takes no lock and touches no state.
+//!
+//! What is fetched lies in the cache of sources and nowhere in memory; a plan takes it from there, or fetches just this
+//! revision again.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_api::{ModulePin, SourceStatus};
+use ashlar_config::{Files, load};
+use ashlar_diag::Sources;
+use ashlar_runner::{bounded, read_folder};
+use ashlar_sources::{Content, Credentials, Fault, Fetcher};
+use ashlar_store::kube::WorkspaceKeys;
+use sha2::{Digest, Sha256};
+
+use crate::{
+    ended::{Ended, Outcome},
+    fetchable::Fetchable,
+    flux::Artifact,
+    inputs::canonical,
+    job::{Job, until_stopped},
+    package::{Package, folders_that_count, read},
+    source::{Fetched, Order, Wanted},
+};
+
+/// Fetches, or finds that nothing newer is there.
+pub(crate) async fn run(job: Job, order: Order) -> Ended {
+    let turn = job.context.fetch_permits.clone().acquire_owned();
+    let work = async {
+        let _permit = turn.await;
+        let mut revision = None;
+        let found = attempt(&job, &order, &mut revision).await;
+        found.unwrap_or_else(|message| Outcome::NotFetched {
+            before: order.seal.clone(),
+            message,
+            revision,
+            attempt: order.attempt.clone(),
+        })
+    };
+    let limited = async { tokio::time::timeout(job.timeout, work).await };
+    let outcome = match until_stopped(&job.tracked.stop, limited).await {
+        Some(Ok(outcome)) => outcome,
+        Some(Err(_)) => Outcome::NotFetched {
+            before: order.seal.clone(),
+            message: "The source was not fetched within spec.timeout.".to_owned(),
+            revision: None,
+            attempt: order.attempt.clone(),
+        },
+        // It was stopped; whoever comes next fetches it.
+        None => Outcome::Overtaken,
+    };
+    job.end(None, outcome)
+}
+
+/// `newest`: what is known to be there, once it is.
+async fn attempt(job: &Job, order: &Order, newest: &mut Option<String>) -> Result<Outcome, String> {
+    let known = |status: SourceStatus| Outcome::Fetched {
+        source: Box::new(status),
+        before: order.seal.clone(),
+    };
+    let fetcher = &job.context.fetcher;
+    let keys = job.context.key.workspace(&job.place.uid);
+    let wanted = match newest_revision(fetcher, &order.wanted, &order.credentials)
+        .await
+        .map_err(told)?
+    {
+        Some(revision) => {
+            *newest = Some(revision.clone());
+            if let Some(fetched) = order
+                .fetched
+                .as_ref()
+                .filter(|fetched| fetched.revision == revision)
+            {
+                return Ok(known(order.status(fetched, order.pins.clone(), &keys)));
+            }
+            order.wanted.at(&revision)
+        }
+        None => order.wanted.clone(),
+    };
+    let (base, revision, digest) = base(fetcher, &wanted, order).await?;
+    let (package, modules) = take(job, base, order).await?;
+    let fetched = Fetched {
+        revision,
+        digest,
+        config_digest: config_digest(&package, &keys),
+    };
+    Ok(known(order.status(&fetched, modules, &keys)))
+}
+
+/// The files of what was fetched, for a run; the error says why they cannot be had.
+pub(crate) async fn package(job: &Job, order: &Order) -> Result<Package, String> {
+    let fetched = order.fetched.as_ref().ok_or("The source is not fetched yet.")?;
+    let fetcher = &job.context.fetcher;
+    let wanted = order.wanted.at(&fetched.revision);
+    let kept = match wanted {
+        Wanted::Git(_) | Wanted::Oci(_) => fetcher
+            .kept(&fetched.digest, &fetched.revision)
+            .await
+            .map_err(told)?,
+        Wanted::Files(_) | Wanted::Artifact(_) => None,
+    };
+    let (base, digest) = match kept {
+        Some(content) => (Base::Content(content), fetched.digest.clone()),
+        None => {
+            let (base, _, digest) = base(fetcher, &wanted, order).await?;
+            (base, digest)
+        }
+    };
+    let (package, _) = take(job, base, order).await?;
+    let keys = job.context.key.workspace(&job.place.uid);
+    if digest != fetched.digest || config_digest(&package, &keys) != fetched.config_digest {
+        return Err(format!(
+            "Revision {} of the source, or a module that it calls, has other files now than when it was fetched first.",
+            fetched.revision
+        ));
+    }
+    Ok(package)
+}
+
+/// Where the root module's files come from.
+pub(crate) enum Base {
+    /// An object of the cluster.
+    Files(Arc<Package>),
+    Content(Content),
+}
+
+/// The root module's files, with their revision and digest.
+async fn base(fetcher: &Fetcher, wanted: &Wanted, order: &Order) -> Result<(Base, String, String), String> {
+    let credentials = &order.credentials;
+    let content = match wanted {
+        Wanted::Files(files) => {
+            let digest = format!("sha256:{}", hex::encode(Sha256::digest(canonical(files.parts()))));
+            return Ok((Base::Files(files.clone()), digest.clone(), digest));
+        }
+        Wanted::Artifact(artifact) => {
+            let Artifact {
+                url,
+                digest,
+                revision,
+            } = artifact;
+            let content = fetcher.artifact(url, digest, revision).await.map_err(told)?;
+            return Ok((Base::Content(content), revision.clone(), digest.clone()));
+        }
+        Wanted::Git(place) => fetcher.git(place, credentials).await,
+        Wanted::Oci(place) => fetcher.oci(place, credentials).await,
+    };
+    let content = content.map_err(told)?;
+    let (revision, digest) = (content.revision.clone(), content.digest.clone());
+    Ok((Base::Content(content), revision, digest))
+}
+
+/// The newest revision, where a server tells it without sending all.
+async fn newest_revision(
+    fetcher: &Fetcher,
+    wanted: &Wanted,
+    credentials: &Credentials,
+) -> Result<Option<String>, Fault> {
+    match wanted {
+        Wanted::Files(_) | Wanted::Artifact(_) => Ok(None),
+        Wanted::Git(place) => fetcher.git_revision(place, credentials).await.map(Some),
+        Wanted::Oci(place) => fetcher.oci_revision(place, credentials).await.map(Some),
+    }
+}
+
+fn told(fault: Fault) -> String {
+    fault.text
+}
+
+/// Loads the tree of modules, fetching those that lie elsewhere, and picks the files that count. The pins are those of the
+/// tree's packages.
+async fn take(job: &Job, base: Base, order: &Order) -> Result<(Package, Vec<ModulePin>), String> {
+    let (fetcher, order) = (job.context.fetcher.clone(), order.clone());
+    // Files are read, and modules waited for, on a thread of their own.
+    let taken = tokio::task::spawn_blocking(move || bounded(|| pick(&base, &order, fetcher)));
+    taken.await.unwrap_or_else(|error| {
+        Err(format!(
+            "The source could not be read, because of a fault of Ashlar: {error}."
+        ))
+    })
+}
+
+fn pick(base: &Base, order: &Order, fetcher: Fetcher) -> Result<(Package, Vec<ModulePin>), String> {
+    let files = root_files(base, order)?;
+    let mut library = Fetchable::new(base, order, fetcher);
+    let mut sources = Sources::new();
+    let (tree, diags) = load(files, order.dialect, &BTreeMap::new(), &mut library, &mut sources);
+    let Fetchable {
+        places,
+        pins,
+        failure,
+        ..
+    } = library;
+    if let Some(failure) = failure {
+        return Err(failure);
+    }
+    let mut folders = folders_that_count(&tree, &order.path, &sources, !diags.has_errors());
+    let mut files = BTreeMap::new();
+    if let Base::Files(package) = base {
+        files.clone_from(&package.files);
+        folders = places.iter().map(|place| place.folder.clone()).collect();
+    }
+    files.extend(read(&places, &folders)?);
+    let called = tree.members.into_iter().filter(|(path, _)| !path.is_root());
+    let package = Package {
+        root: order.path.clone(),
+        files,
+        modules: Some(called.map(|(path, member)| (path, member.folder)).collect()),
+    };
+    Ok((package, pins))
+}
+
+/// The configuration files of the root module.
+fn root_files(base: &Base, order: &Order) -> Result<Files, String> {
+    let Order { path, dialect, .. } = order;
+    let content = match base {
+        Base::Files(package) => return Ok(package.module_files(*dialect)),
+        Base::Content(content) => content,
+    };
+    let folder = content.folder.join(path);
+    if !folder.is_dir() {
+        return Err(format!(
+            "The source has no folder {path}, which spec.source.path names, in revision {}.",
+            content.revision
+        ));
+    }
+    let files = read_folder(&folder, "", *dialect)
+        .map_err(|error| format!("The folder {path} of the source cannot be read: {error}."))?;
+    if files.is_empty() {
+        return Err(format!(
+            "The folder {path} of the source holds no configuration in revision {}: no file in it ends in .tf or .tf.json. \
+             spec.source.path names another one.",
+            content.revision
+        ));
+    }
+    Ok(files)
+}
+
+fn config_digest(package: &Package, keys: &WorkspaceKeys) -> String {
+    keys.keyed_hash(&canonical(package.parts()))
+}

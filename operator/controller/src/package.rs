@@ -1,0 +1,390 @@
+//! The files that a run has: just those that its functions and providers can read, each of which counts.
+//!
+//! A run has nothing else, so whatever a plan read stands in the digest of its files, and a change of any other file is
+//! none to it. What counts of a source that was fetched:
+//!
+//! - all below the root module's folder and below that of each local module, since functions and providers read there;
+//! - all of the source once a module's text names a path with `..` outside of module sources.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use ashlar_addr::Module;
+use ashlar_config::{Files, Tree, is_config, source::clean};
+use ashlar_diag::{Sources, Span, decode};
+use ashlar_value::Dialect;
+
+/// Most bytes of one run's files: they are kept with each plan.
+const LARGEST: u64 = 32 << 20;
+
+/// Files by their paths.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Package {
+    /// The root module's folder; `.` for the package's own.
+    pub(crate) root: String,
+    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    /// The folder of each called module, as the root module sees it, once that is known; else they are where their sources
+    /// say.
+    pub(crate) modules: Option<BTreeMap<Module, Arc<str>>>,
+}
+
+/// Is there the word `module`, as a block's or a member's name?
+fn may_call_modules(text: &[u8]) -> bool {
+    const WORD: &[u8] = b"module";
+    let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-.".contains(byte);
+    text.windows(WORD.len()).enumerate().any(|(at, part)| {
+        let before = at.checked_sub(1).and_then(|before| text.get(before));
+        let after = text.get(at + WORD.len());
+        part == WORD
+            && !before.is_some_and(in_word)
+            && after.is_some_and(|after| after.is_ascii_whitespace() || *after == b'"')
+    })
+}
+
+impl Package {
+    /// Files that an object holds, the root module's at the top.
+    pub(crate) fn of_texts(texts: BTreeMap<String, String>) -> Self {
+        Self {
+            root: ".".to_owned(),
+            files: texts
+                .into_iter()
+                .map(|(name, text)| (name, text.into_bytes()))
+                .collect(),
+            modules: None,
+        }
+    }
+
+    /// The files of the root module, by names without its folder.
+    pub(crate) fn module_files(&self, dialect: Dialect) -> Files {
+        self.folder_files(&self.root, ".", dialect)
+    }
+
+    /// The configuration files of all modules, with the folders of called ones in front.
+    pub(crate) fn config_files(&self, dialect: Dialect) -> Files {
+        let Some(modules) = &self.modules else {
+            let own = self.files.iter().filter(|(path, _)| is_config(path, dialect));
+            return own.map(|(path, bytes)| named(path, bytes)).collect();
+        };
+        let folders: BTreeSet<&Arc<str>> = modules.values().collect();
+        let called = folders.into_iter().flat_map(|shown| {
+            let folder = clean(&format!("{}/{shown}", self.root));
+            self.folder_files(&folder, shown, dialect)
+        });
+        self.module_files(dialect).into_iter().chain(called).collect()
+    }
+
+    /// The configuration files in a folder, which is `shown` in front of their names.
+    pub(crate) fn folder_files(&self, folder: &str, shown: &str, dialect: Dialect) -> Files {
+        let (inner, outer) = (prefix(folder), prefix(shown));
+        let own = self.files.iter().filter_map(|(path, bytes)| {
+            let name = path.strip_prefix(&inner)?;
+            let is_own = !name.contains('/') && is_config(name, dialect);
+            is_own.then(|| named(&format!("{outer}{name}"), bytes))
+        });
+        own.collect()
+    }
+
+    /// Can there be a call of a module in it? Whoever has none needs nothing fetched.
+    pub(crate) fn may_call_modules(&self) -> bool {
+        let mut own = self
+            .files
+            .iter()
+            .filter(|(path, _)| is_config(path, Dialect::OpenTofu));
+        own.any(|(_, bytes)| may_call_modules(bytes))
+    }
+
+    /// What tells it from any other, as pairs.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
+        let files = self
+            .files
+            .iter()
+            .map(|(path, bytes)| (path.as_bytes(), bytes.as_slice()));
+        std::iter::once((&b"root"[..], self.root.as_bytes())).chain(files)
+    }
+}
+
+fn named(path: &str, bytes: &[u8]) -> (Arc<str>, Arc<str>) {
+    (path.into(), decode(path, bytes.to_vec()).into())
+}
+
+/// What stands in front of the names of a folder's files.
+pub(crate) fn prefix(folder: &str) -> String {
+    if folder == "." {
+        String::new()
+    } else {
+        format!("{folder}/")
+    }
+}
+
+/// The folders whose files count. `root`: the root module's folder in what was fetched; `sources`: the texts of all files of
+/// the tree; `sound`: could it be loaded in whole? Else nobody knows what it would read.
+pub(crate) fn folders_that_count(
+    tree: &Tree,
+    root: &str,
+    sources: &Sources,
+    sound: bool,
+) -> BTreeSet<String> {
+    let calls = tree
+        .members
+        .values()
+        .flat_map(|member| member.module.calls.values());
+    let known: Vec<Span> = calls
+        .filter_map(|call| call.source.as_ref())
+        .map(|source| source.span)
+        .filter(|span| {
+            sources
+                .text(*span)
+                .is_some_and(|text| text.starts_with("\"./") || text.starts_with("\"../"))
+        })
+        .collect();
+    let climbs = sources.iter().any(|(id, source)| {
+        let ends = |at: usize| {
+            known
+                .iter()
+                .any(|span| span.file == id && (span.start as usize..span.end as usize).contains(&at))
+        };
+        climbs(&source.text, ends)
+    });
+    if !sound || climbs {
+        return [".".to_owned()].into();
+    }
+    let folders = tree.members.values();
+    let folders = folders.map(|member| clean(&format!("{root}/{}", member.folder)));
+    folders.chain([clean(root)]).collect()
+}
+
+/// Does a text hold two dots that may be part of a path, elsewhere than where they are known? Three are an ellipsis.
+fn climbs(text: &str, is_known: impl Fn(usize) -> bool) -> bool {
+    let bytes = text.as_bytes();
+    let is_dot = |at: usize| bytes.get(at) == Some(&b'.');
+    (0..bytes.len()).any(|at| {
+        let two = is_dot(at) && is_dot(at + 1) && !is_dot(at + 2);
+        two && !at.checked_sub(1).is_some_and(is_dot) && !is_known(at)
+    })
+}
+
+/// Where the files of a source, or of a called module's package, lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Place {
+    /// Their folder as a run sees it.
+    pub(crate) folder: String,
+    pub(crate) content: PathBuf,
+}
+
+/// Reads all files below these folders; the error says what is wrong with them.
+pub(crate) fn read(
+    places: &[Place],
+    folders: &BTreeSet<String>,
+) -> Result<BTreeMap<String, Vec<u8>>, String> {
+    let mut reading = Reading {
+        files: BTreeMap::new(),
+        bytes: 0,
+    };
+    for folder in folders {
+        for place in places {
+            match (within(folder, &place.folder), within(&place.folder, folder)) {
+                (Some(inner), _) => reading.folder(&place.content.join(inner), folder)?,
+                // A package that lies below it.
+                (None, Some(_)) => reading.folder(&place.content, &place.folder)?,
+                (None, None) => {}
+            }
+        }
+    }
+    Ok(reading.files)
+}
+
+/// The path of `folder` in `outer`, if it lies there.
+pub(crate) fn within<'a>(folder: &'a str, outer: &str) -> Option<&'a str> {
+    match folder.strip_prefix(&*prefix(outer)) {
+        Some(inner) => Some(inner),
+        None => (folder == outer).then_some("."),
+    }
+}
+
+struct Reading {
+    files: BTreeMap<String, Vec<u8>>,
+    bytes: u64,
+}
+
+impl Reading {
+    fn folder(&mut self, content: &Path, folder: &str) -> Result<(), String> {
+        let unreadable =
+            |error: std::io::Error| format!("The folder {folder} of the source cannot be read: {error}.");
+        for entry in fs::read_dir(content).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let name = entry.file_name().into_string().map_err(|name| {
+                format!(
+                    "A file in {folder} of the source has a name that is no text: {}.",
+                    name.display()
+                )
+            })?;
+            let path = format!("{}{name}", prefix(folder));
+            let kind = entry.file_type().map_err(unreadable)?;
+            if kind.is_dir() {
+                self.folder(&entry.path(), &path)?;
+            } else if kind.is_file() && !self.files.contains_key(&path) {
+                self.bytes += entry.metadata().map_err(unreadable)?.len();
+                if self.bytes > LARGEST {
+                    return Err(format!(
+                        "The files that a plan can read take more than {} MiB together; they are kept with each plan. Put the \
+                         root module into a folder of its own, without what it does not need, and name that in spec.source.path.",
+                        LARGEST >> 20
+                    ));
+                }
+                self.files
+                    .insert(path, fs::read(entry.path()).map_err(unreadable)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ashlar_config::{FoundModule, Library, ModuleRequest, load, source::ModuleSource};
+    use ashlar_diag::{Diag, Diags};
+
+    use super::*;
+
+    /// Modules by folder, each of one file.
+    struct Known(&'static [(&'static str, &'static str)]);
+
+    impl Library for Known {
+        fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+            let ModuleSource::Local(path) = request.source else {
+                return Err(Diags::new());
+            };
+            let folder = clean(&format!("{}/{path}", request.from));
+            let found = self.0.iter().find(|(known, _)| **known == folder);
+            let (_, text) = found.ok_or_else(|| Diags::from(Diag::error("Lost", "It is not there.")))?;
+            let name = format!("{folder}/main.tf");
+            Ok(FoundModule {
+                folder: folder.into(),
+                files: vec![(name.into(), (*text).into())],
+            })
+        }
+    }
+
+    #[test]
+    fn what_counts_is_below_the_modules_unless_a_path_climbs() {
+        let check = |main: &str, modules: &'static [(&'static str, &'static str)], want: &[&str]| {
+            let files = vec![("main.tf".into(), main.into())];
+            let mut sources = Sources::new();
+            let dialect = Dialect::Terraform;
+            let (tree, diags) = load(
+                files,
+                dialect,
+                &BTreeMap::new(),
+                &mut Known(modules),
+                &mut sources,
+            );
+            let folders = folders_that_count(&tree, "deploy/prod", &sources, !diags.has_errors());
+            assert_eq!(
+                folders.iter().map(|folder| &**folder).collect::<Vec<_>>(),
+                want,
+                "{main}: {diags}"
+            );
+        };
+        check("", &[], &["deploy/prod"]);
+        check(
+            "module \"a\" {\n  source = \"../../modules/a\"\n}\nlocals {\n  x = max([1, 2]...)\n}\n",
+            &[
+                ("../../modules/a", "module \"b\" {\n  source = \"../b\"\n}\n"),
+                ("../../modules/b", ""),
+            ],
+            &["deploy/prod", "modules/a", "modules/b"],
+        );
+        check("output \"x\" {\n  value = file(\"../x\")\n}\n", &[], &["."]);
+        check(
+            "module \"a\" {\n  source = \"./a\"\n}\n",
+            &[("a", "output \"x\" {\n  value = \"${path.module}/../x\"\n}\n")],
+            &["."],
+        );
+        check("output {", &[], &["."]);
+        check("module \"a\" {\n  source = \"./lost\"\n}\n", &[], &["."]);
+    }
+
+    #[test]
+    fn a_call_of_a_module_is_not_missed() {
+        for (text, want) in [
+            ("module \"a\" {", true),
+            ("\nmodule\t\"a\" {", true),
+            ("{\"module\": {}}", true),
+            ("x = \"${path.module}/a\"", false),
+            ("x = path.module\n", false),
+            ("my_module \"a\"", false),
+        ] {
+            assert_eq!(may_call_modules(text.as_bytes()), want, "{text}");
+        }
+    }
+
+    #[test]
+    fn files_are_read_below_the_folders_and_once() {
+        let (source, fetched) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let write = |folder: &Path, name: &str, text: &str| {
+            let path = folder.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        for (name, text) in [
+            ("a/main.tf", "x"),
+            ("a/b/t", "y"),
+            ("c/main.tf", "z"),
+            ("README", "r"),
+        ] {
+            write(source.path(), name, text);
+        }
+        write(fetched.path(), "m.tf", "");
+        write(fetched.path(), "sub/n.tf", "");
+        let place = |folder: &str, content: &Path| Place {
+            folder: folder.to_owned(),
+            content: content.to_owned(),
+        };
+        let places = [
+            place(".", source.path()),
+            place("a/.terraform/modules/m", fetched.path()),
+        ];
+        let take = |folders: &[&str]| {
+            read(
+                &places,
+                &folders.iter().map(|folder| (*folder).to_owned()).collect(),
+            )
+        };
+        let names = |folders: &[&str]| take(folders).unwrap().into_keys().collect::<Vec<_>>();
+        assert_eq!(names(&["a/b"]), ["a/b/t"]);
+        assert_eq!(
+            names(&["a", "a/b"]),
+            [
+                "a/.terraform/modules/m/m.tf",
+                "a/.terraform/modules/m/sub/n.tf",
+                "a/b/t",
+                "a/main.tf"
+            ]
+        );
+        assert_eq!(names(&["."]).len(), 6);
+        let package = Package {
+            root: "a".to_owned(),
+            files: take(&["a"]).unwrap(),
+            modules: Some([(Module::root().child("m"), ".terraform/modules/m/sub".into())].into()),
+        };
+        let dialect = Dialect::Terraform;
+        let root = ("main.tf".into(), "x".into());
+        assert_eq!(package.module_files(dialect), std::slice::from_ref(&root));
+        let called = (".terraform/modules/m/sub/n.tf".into(), "".into());
+        assert_eq!(package.config_files(dialect), [root, called]);
+        let gone = take(&["d"]).unwrap_err();
+        assert!(
+            gone.contains("The folder d of the source cannot be read"),
+            "{gone}"
+        );
+        fs::File::create(source.path().join("c/large"))
+            .unwrap()
+            .set_len(LARGEST)
+            .unwrap();
+        assert!(take(&["c"]).unwrap_err().contains("spec.source.path"));
+    }
+}
