@@ -87,7 +87,26 @@ pub(crate) fn sort<'b>(
     missing: Option<Span>,
     diags: &mut Diags,
 ) -> Content<'b> {
-    let body = by_schema(body, schema);
+    sort_where(by_schema(body, schema), schema, missing, true, diags)
+}
+
+/// As [`sort`], where a `dynamic` block is as unknown as any other.
+pub(crate) fn sort_form<'b>(
+    body: &'b Body,
+    schema: &schema::Block,
+    missing: Option<Span>,
+    diags: &mut Diags,
+) -> Content<'b> {
+    sort_where(by_form(body, schema), schema, missing, false, diags)
+}
+
+fn sort_where<'b>(
+    body: &'b Body,
+    schema: &schema::Block,
+    missing: Option<Span>,
+    expands: bool,
+    diags: &mut Diags,
+) -> Content<'b> {
     diags.extend(body.faults.iter().cloned());
     let lax = body.overridden.is_some();
     if !lax {
@@ -124,7 +143,7 @@ pub(crate) fn sort<'b>(
             if labels_fit(block, nesting, diags) {
                 blocks.push(Item::Block(block));
             }
-        } else if &*block.kind.name == "dynamic" {
+        } else if expands && &*block.kind.name == "dynamic" {
             if shape::labels_fit(block, &["type"], diags) {
                 let (spec, faults) = dynamic::Spec::read(block, |kind| is_labelled(schema, kind));
                 let kind = spec.as_ref().map(|spec| spec.kind).or(block.labels.first());

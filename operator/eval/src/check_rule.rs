@@ -33,7 +33,7 @@ impl CheckRule {
         let schema = arguments(CONDITION.required, CONDITION.optional);
         let body = body::by_form(&block.body, &schema);
         let place = body.missing_item().or(Some(block.open));
-        body::sort(body, &schema, place, &mut diags);
+        body::sort_form(body, &schema, place, &mut diags);
         let condition = body.attribute("condition").map(|attribute| &attribute.expr);
         if let Some(condition) = condition.filter(|condition| finder::traversals(condition).is_empty()) {
             let detail = "The condition refers to nothing, so it is always the same and checks nothing.";

@@ -132,7 +132,7 @@ pub fn arguments_of_call<'b, 'v>(
     let schema = arguments(&names(required), &names(optional));
     let body = body::by_form(body, &schema);
     let mut diags = Diags::new();
-    let content = body::sort(body, &schema, body.missing_item().or(Some(open)), &mut diags);
+    let content = body::sort_form(body, &schema, body.missing_item().or(Some(open)), &mut diags);
     let given = content
         .attributes
         .into_iter()
@@ -183,7 +183,7 @@ impl Variable {
         }
         let body = body::by_form(&block.body, &schema);
         let place = body.missing_item().or(Some(block.open));
-        let content = body::sort(body, &schema, place, &mut diags);
+        let content = body::sort_form(body, &schema, place, &mut diags);
         check_name(&label.name, label.span, &mut diags);
         let mut variable = Variable {
             name: label.name.clone(),

@@ -6,7 +6,7 @@ use ashlar_addr::{InstanceKey, Module as ModuleAddr, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Subject, evaluate, evaluate_as, references};
 use ashlar_syntax::Expr;
-use ashlar_value::{Data, Type, ops, schema::IdentitySchema};
+use ashlar_value::{Mark, Type, ops, schema::IdentitySchema};
 
 use super::{
     Check,
@@ -14,37 +14,32 @@ use super::{
 };
 use crate::{address, model::Import, reference::schema_of, static_expr, tree::Tree};
 
-/// Imports into resources that no module declares: their configuration would have to be made up.
-pub(super) fn without_target(tree: &Tree) -> Diags {
+/// What is told of imports before anything is evaluated: modules that are not called, and providers that are not for them
+/// to say.
+pub(super) fn early_faults(tree: &Tree) -> Diags {
     let mut diags = Diags::new();
     for import in &tree.root().imports {
-        let (module, resource) = &import.resource;
-        let declared = tree
-            .members
-            .get(module)
-            .is_some_and(|member| member.module.resources.contains_key(resource));
+        let (path, resource) = &import.resource;
+        let Some(member) = tree.members.get(path) else {
+            diags.push(no_target(import));
+            continue;
+        };
+        let declared = member.module.resources.contains_key(resource);
         if let (true, Some(place)) = (declared, import.provider_span) {
             let detail = "The resource's own block tells its provider. Take this argument out.";
             diags.push(Diag::error("Invalid import provider argument", detail).at(place));
         }
-        if declared {
-            continue;
-        }
-        let keyed = import
-            .to
-            .as_traversal()
-            .and_then(|traversal| address::endpoint(&traversal).ok())
-            .and_then(|end| end.resource)
-            .is_some_and(|(_, key)| key != InstanceKey::None);
-        if !module.is_root() || keyed || import.for_each.is_some() {
-            let detail = format!(
-                "Nothing is declared as {resource}. Write the resource block that the object is to have."
-            );
-            let summary = "Configuration for import target does not exist";
-            diags.push(Diag::error(summary, detail).at(import.to.span));
-        }
     }
     diags
+}
+
+fn no_target(import: &Import) -> Diag {
+    let detail = format!(
+        "Nothing is declared as {}. Write the resource block that the object is to have.",
+        import.resource.1
+    );
+    let summary = "Configuration for import target does not exist";
+    Diag::error(summary, detail).at(import.to.span)
 }
 
 impl<'t> Check<'t> {
@@ -62,6 +57,26 @@ impl<'t> Check<'t> {
             }
         }
         Diags::new()
+    }
+
+    /// An import into a resource that its module does not declare: its configuration would have to be made up, which can be
+    /// done for a resource of the root module that is not repeated.
+    pub(super) fn import_without_target(&self, import: &Import) -> Diags {
+        let (path, resource) = &import.resource;
+        let end = import
+            .to
+            .as_traversal()
+            .and_then(|to| address::endpoint(&to).ok());
+        let keyed = end
+            .and_then(|end| end.resource)
+            .is_some_and(|(_, key)| key != InstanceKey::None);
+        if !path.is_root() || keyed || import.for_each.is_some() {
+            return no_target(import).into();
+        }
+        let Some((root, member)) = self.tree.members.get_key_value(&ModuleAddr::root()) else {
+            return Diags::new();
+        };
+        self.import(import, resource, path, StaticScope::new(self, root, member))
     }
 
     fn import(
@@ -106,15 +121,23 @@ impl<'t> Check<'t> {
                 if let Some(diag) = own(for_each, "Invalid for_each argument") {
                     return diag.into();
                 }
-                let (value, diags) = evaluate(for_each, &scope);
-                if diags.has_errors() {
+                let (value, mut diags) = evaluate(for_each, &scope);
+                // What is imported is not known yet, so nothing can be said of it.
+                if diags.has_errors() || !value.is_known() {
                     return diags;
                 }
-                let none = match value.data() {
-                    Data::Null(_) => true,
-                    _ => value.is_known() && ops::elements(&value).next().is_none(),
+                let mut fail = |detail: &str| {
+                    diags.push(Diag::error("Invalid for_each argument", detail).at(for_each.span));
                 };
-                if none {
+                if value.marks().contains(Mark::Ephemeral) {
+                    fail(
+                        "The value is ephemeral, so it may differ between plan and apply. Use a lasting value.",
+                    );
+                }
+                if !value.is_null() && value.ty().is_primitive() {
+                    fail("The value must be a collection: a list, a set, a map or an object.");
+                }
+                if diags.has_errors() || value.is_null() || ops::elements(&value).next().is_none() {
                     return diags;
                 }
                 scope.repeated(Repeated::ForEach)

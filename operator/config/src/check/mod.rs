@@ -84,7 +84,7 @@ pub fn check_schemas(
     if unknown.has_errors() {
         return unknown;
     }
-    let mut early = import::without_target(tree);
+    let mut early = import::early_faults(tree);
     for member in tree.members.values() {
         for config in member.module.resources.values() {
             early.extend(action::trigger_faults(&member.module, &config.lifecycle));
@@ -266,6 +266,10 @@ impl<'t> Check<'t> {
                 None => Outcome::default(),
             },
             Kind::Action(key) => self.action(path, member, key),
+            Kind::Import(at, _) => match self.tree.root().imports.get(at) {
+                Some(import) => diags_only(self.import_without_target(import)),
+                None => Outcome::default(),
+            },
         }
     }
 

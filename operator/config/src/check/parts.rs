@@ -43,6 +43,8 @@ pub(super) enum Kind<'t> {
     Close(&'t Arc<str>),
     Check(&'t Arc<str>),
     Action(&'t (Arc<str>, Arc<str>)),
+    /// An import into a resource that is not declared, by its place among all imports. It stands in the resource's module.
+    Import(usize, &'t Resource),
 }
 
 impl fmt::Display for Part<'_> {
@@ -59,7 +61,7 @@ impl fmt::Display for Part<'_> {
             Kind::Validations(name) => write!(f, "var.{name} (validation)"),
             Kind::Local(name) => write!(f, "local.{name} (expand)"),
             Kind::Provider(_) => Ok(()),
-            Kind::Resource(resource) => write!(f, "{resource}"),
+            Kind::Resource(resource) | Kind::Import(_, resource) => write!(f, "{resource}"),
             Kind::Output(name) => write!(f, "output.{name} (expand)"),
             Kind::Call(name) => write!(f, "module.{name} (expand)"),
             Kind::Close(name) => write!(f, "module.{name} (close)"),
@@ -105,6 +107,18 @@ impl<'t> Parts<'t> {
             all.extend(module.actions.keys().map(|key| part(Kind::Action(key))));
             all.extend(module.outputs.keys().map(|name| part(Kind::Output(name))));
             all.extend(module.checks.keys().map(|name| part(Kind::Check(name))));
+        }
+        for (at, import) in tree.root().imports.iter().enumerate() {
+            let (path, resource) = &import.resource;
+            if let Some((path, member)) = tree.members.get_key_value(path)
+                && !member.module.resources.contains_key(resource)
+            {
+                all.push(Part {
+                    path,
+                    member,
+                    kind: Kind::Import(at, resource),
+                });
+            }
         }
         for config in used_providers(tree) {
             if let Some((path, member)) = tree.members.get_key_value(&config.module) {
@@ -253,6 +267,22 @@ impl<'t> Finder<'_, 't> {
                 let inner = path.child(name.clone());
                 if let Some((inner, member)) = self.tree.members.get_key_value(&inner) {
                     found.all_of(inner, member);
+                }
+            }
+            Kind::Import(at, _) => {
+                if let (Some((path, root)), Some(import)) = (
+                    self.tree.members.get_key_value(&ModuleAddr::root()),
+                    self.tree.root().imports.get(at),
+                ) {
+                    let mut outer = Found {
+                        finder: self,
+                        path,
+                        module: &root.module,
+                        needs: Vec::new(),
+                    };
+                    let parts = import.id.iter().chain(&import.identity).chain(&import.for_each);
+                    outer.exprs(parts);
+                    found.needs.extend(outer.needs);
                 }
             }
             Kind::Check(name) => {
