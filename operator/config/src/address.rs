@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use ashlar_addr::{InstanceKey, Mode, Module as ModuleAddr, Resource};
-use ashlar_diag::{Diag, Span};
+use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Literal, Step, Traversal};
 use ashlar_value::Number;
 
@@ -77,7 +77,8 @@ fn key(literal: &Literal) -> Option<InstanceKey> {
     }
 }
 
-type Calls = Vec<(Arc<str>, InstanceKey)>;
+/// Calls of modules, with the instance of each.
+pub type Calls = Vec<(Arc<str>, InstanceKey)>;
 
 /// Takes the calls off the front: `module.NAME`, `module.NAME[KEY]`, any number of them.
 fn calls<'p, 't>(mut rest: &'p [Part<'t>]) -> Result<(Calls, &'p [Part<'t>]), Diag> {
@@ -157,6 +158,16 @@ fn instance(rest: &[Part<'_>], all: Span) -> Result<(Resource, InstanceKey), Dia
         },
         [_, extra, ..] => Err(fail(INVALID, "The address goes on behind its end.", extra.span)),
     }
+}
+
+/// The instance that an import is into: the calls on the way, the resource and the key in there.
+pub fn import_address(traversal: &Traversal) -> Result<(Calls, Resource, InstanceKey), Diags> {
+    let endpoint = endpoint(traversal)?;
+    let Some((resource, key)) = endpoint.resource else {
+        let detail = "This names a module. An object is imported into one instance of a resource.";
+        return Err(fail("Invalid import 'to' expression", detail, endpoint.span).into());
+    };
+    Ok((endpoint.module, resource, key))
 }
 
 /// An end of a move.

@@ -33,6 +33,7 @@ mod static_expr;
 mod terraform_block;
 mod tree;
 
+pub use address::{Calls, import_address};
 pub use check::{About, Ask, Question, ask_nobody, check_schemas};
 pub use forms::{FORMS, Form, provisioner_forms};
 pub use inputs::{

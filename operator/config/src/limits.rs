@@ -42,12 +42,6 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     found.extend(of_removed.map(|inner| ("provisioner blocks", inner.header)));
     found.extend(
         module
-            .imports
-            .iter()
-            .map(|import| ("import blocks", import.header)),
-    );
-    found.extend(
-        module
             .provider_metas
             .values()
             .map(|meta| ("provider_meta blocks", meta.header)),

@@ -11,7 +11,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    model::{Action, Change, Mode, Plan},
+    model::{Action, Change, Importing, Mode, Plan},
     steps::{Line, StepId},
     wire::fingerprint_bytes,
 };
@@ -71,7 +71,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
     let changes = |changes: &[Change]| -> Vec<Json> {
         changes
             .iter()
-            .filter(|change| change.action != Action::NoOp || change.previous_address.is_some())
+            .filter(|change| change.is_effective())
             .map(|change| change_json(change, seed.key))
             .collect()
     };
@@ -157,6 +157,9 @@ fn change_json(change: &Change, key: &[u8]) -> Json {
         "address": change.address.to_string(),
         "deposed": change.deposed.map(|key| key.to_string()),
         "previous": change.previous_address.as_ref().map(ToString::to_string),
+        "importing": change.importing.as_ref().map(|importing| match importing {
+            Importing::Id(of) | Importing::Identity(of) => hash(of),
+        }),
         "provider": change.provider.to_string(),
         "action": change.action.words(),
         "reason": change.reason.map(crate::model::Reason::as_str),

@@ -147,6 +147,15 @@ impl Reason {
     }
 }
 
+/// Which object an instance takes in that was not managed before.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Importing {
+    /// By its id, a string; marked where it is not to be shown.
+    Id(Value),
+    /// By its identity.
+    Identity(Value),
+}
+
 /// The change of one object. Values carry their marks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
@@ -156,6 +165,8 @@ pub struct Change {
     pub deposed: Option<DeposedKey>,
     /// Where it was before it moved.
     pub previous_address: Option<ResourceInstance>,
+    /// The object that was found for it and is managed from now on.
+    pub importing: Option<Importing>,
     /// The provider configuration it is managed with.
     pub provider: ProviderConfig,
     /// What happens.
@@ -180,6 +191,13 @@ pub struct Change {
     pub dependencies: Arc<[ConfigResource]>,
     /// To be recorded in state.
     pub create_before_destroy: bool,
+}
+
+impl Change {
+    /// Does it change an object, or what is kept of one?
+    pub fn is_effective(&self) -> bool {
+        self.action != Action::NoOp || self.previous_address.is_some() || self.importing.is_some()
+    }
 }
 
 /// The change of a root output.
@@ -321,7 +339,7 @@ impl Plan {
     /// anybody should have to approve.
     pub fn wants_apply(&self) -> bool {
         let is_check = |change: &Change| change.reason == Some(Reason::ReadBecauseCheckNested);
-        let acts = |change: &&Change| change.action != Action::NoOp || change.previous_address.is_some();
+        let acts = |change: &&Change| change.is_effective();
         let only_checks = self.changes.iter().filter(acts).all(is_check)
             && self.changes.iter().any(is_check)
             && self.changed_outputs().count() == 0;
@@ -330,10 +348,7 @@ impl Plan {
 
     /// Does any object or output change?
     pub fn has_changes(&self) -> bool {
-        self.changes
-            .iter()
-            .any(|change| change.action != Action::NoOp || change.previous_address.is_some())
-            || self.changed_outputs().count() > 0
+        self.changes.iter().any(Change::is_effective) || self.changed_outputs().count() > 0
     }
 
     fn changed_outputs(&self) -> impl Iterator<Item = &OutputChange> {
@@ -350,6 +365,7 @@ impl Plan {
         };
         for change in &self.changes {
             summary.moves += usize::from(change.previous_address.is_some());
+            summary.imports += usize::from(change.importing.is_some());
             match change.action {
                 Action::NoOp => {}
                 Action::Create => summary.creates += 1,
@@ -375,6 +391,7 @@ pub struct Summary {
     pub replaces: usize,
     pub reads: usize,
     pub moves: usize,
+    pub imports: usize,
     pub forgets: usize,
     pub outputs: usize,
     pub drift: usize,

@@ -104,6 +104,7 @@ impl Finder {
                         self.subjects(path, found.iter().map(|reference| &reference.subject));
                     }
                     self.depends_on(path, &config.depends_on);
+                    self.imports(sight, resource);
                 }
             }
             Node::Provider(provider) => {
@@ -140,6 +141,17 @@ impl Finder {
     fn rules(&mut self, module: &ModuleAddr, rules: &[CheckRule]) {
         for rule in rules {
             self.exprs(module, [&rule.condition, &rule.error_message]);
+        }
+    }
+
+    /// What imports into the resource are made of; they stand in the root module.
+    fn imports(&mut self, sight: &Sight<'_>, resource: &ConfigResource) {
+        let imports = sight.tree.root().imports.iter();
+        let own =
+            imports.filter(|import| import.resource == (resource.module.clone(), resource.resource.clone()));
+        for import in own {
+            let exprs = import.id.iter().chain(&import.identity).chain(&import.for_each);
+            self.exprs(&ModuleAddr::root(), exprs);
         }
     }
 

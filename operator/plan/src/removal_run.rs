@@ -139,6 +139,7 @@ fn forget_data(address: ResourceInstance, provider: ProviderConfig, before: Valu
         address,
         deposed: None,
         previous_address: None,
+        importing: None,
         provider,
         action: Action::Delete,
         reason: None,

@@ -19,6 +19,7 @@ use crate::{
     asserts,
     engine::{Engine, lock},
     expand::expand,
+    imports,
     instance::{Instance, Live, removal::Removal, stored::to_object},
     model::{Action, Change, Check, Mode, Options, OutputChange, Reason},
     moves::Moves,
@@ -141,10 +142,19 @@ impl<'a> PlanWalk<'_, 'a> {
         let stored = self.in_state.get(resource).map_or(&[][..], Vec::as_slice);
         let lost = stored.iter().filter(|address| !values.has_module_of(address));
         let lost = lost.map(|address| self.remove_others(address, Wanted::Module(config)));
+        // A run that destroys or only looks at state takes nothing in.
+        let takes_in = !self.state_alone && self.options.mode != Mode::Destroy;
+        let imports = if takes_in {
+            imports::targets(self.engine, resource, |address| {
+                self.state.instance(address).is_some()
+            })?
+        } else {
+            imports::Targets::new()
+        };
         let places = values.places(resource);
         let visits = places
             .iter()
-            .map(|(module, address)| self.visit_in_module(module, address, config));
+            .map(|(module, address)| self.visit_in_module(module, address, config, &imports));
         let (visited, removed) = futures::join!(join_all(visits), async {
             if self.state_alone {
                 Vec::new()
@@ -152,7 +162,18 @@ impl<'a> PlanWalk<'_, 'a> {
                 join_all(lost).await
             }
         });
-        gather(visited.into_iter().chain(removed))
+        let told = gather(visited.into_iter().chain(removed))?;
+        let found = lock(&self.found);
+        let is_missing = |address: &&ResourceInstance| {
+            let expansion = found.expanded.get(&address.resource);
+            !expansion.is_some_and(|expansion| expansion.contains(&address.key))
+        };
+        let missing = imports::missing(imports.keys().filter(is_missing));
+        if missing.has_errors() {
+            Err(missing)
+        } else {
+            Ok(told)
+        }
     }
 
     /// Visits a resource in one instance of its module.
@@ -161,6 +182,7 @@ impl<'a> PlanWalk<'_, 'a> {
         module: &Arc<ModuleValues<'a>>,
         address: &AbsResource,
         config: &ResourceConfig,
+        imports: &imports::Targets,
     ) -> Result<Diags, Diags> {
         let from_state =
             |state: &State| stored_value(self.engine.schemas, self.engine.mode, state, address, config);
@@ -175,7 +197,7 @@ impl<'a> PlanWalk<'_, 'a> {
         let keys = expansion.keys();
         let visits = keys
             .iter()
-            .map(|key| self.visit_instance(module, address, config, &expansion, key));
+            .map(|key| self.visit_instance(module, address, config, &expansion, imports, key));
         let (planned, removed) = futures::join!(
             join_all(visits),
             self.remove_others(address, Wanted::Instances(config, &expansion))
@@ -214,6 +236,7 @@ impl<'a> PlanWalk<'_, 'a> {
         resource: &AbsResource,
         config: &ResourceConfig,
         expansion: &Expansion,
+        imports: &imports::Targets,
         key: &InstanceKey,
     ) -> Result<(Value, Diags), Diags> {
         let address = resource.instance(key.clone());
@@ -238,7 +261,9 @@ impl<'a> PlanWalk<'_, 'a> {
         }
         let triggered = triggers::is_triggered(self, &instance)?;
         let stored = self.state.current(&address).map(|object| &**object);
-        let outcome = instance.plan_managed(stored, self.options, triggered).await?;
+        let outcome = instance
+            .plan_managed(stored, imports.get(&address), self.options, triggered)
+            .await?;
         self.record_state(&instance, outcome.previous.as_ref(), outcome.refreshed.as_ref())?;
         let mut found = lock(&self.found);
         if let Some(check) = outcome.check {
@@ -441,6 +466,7 @@ impl Found {
             address: address.clone(),
             deposed: None,
             previous_address: self.moved.get(address).cloned(),
+            importing: None,
             provider: provider.clone(),
             action,
             reason: None,

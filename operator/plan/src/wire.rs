@@ -12,7 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     function_results::FunctionResults,
-    model::{Action, Change, Check, CheckStatus, Mode, Options, OutputChange, Plan, ProviderPin, Reason},
+    model::{
+        Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, Plan, ProviderPin, Reason,
+    },
     steps::{Op, Step, StepId},
 };
 
@@ -75,6 +77,7 @@ struct ChangeWire {
     address: String,
     deposed: Option<u32>,
     previous_address: Option<String>,
+    importing: Option<ImportingWire>,
     provider: String,
     action: u8,
     reason: Option<u8>,
@@ -88,6 +91,12 @@ struct ChangeWire {
     depose_as: Option<u32>,
     dependencies: Vec<String>,
     create_before_destroy: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+enum ImportingWire {
+    Id(Box<ValueWire>),
+    Identity(Box<ValueWire>),
 }
 
 #[derive(Serialize, Deserialize)]
@@ -409,6 +418,7 @@ fn change_out(change: &Change) -> Result<ChangeWire, Diags> {
         address,
         deposed,
         previous_address,
+        importing,
         provider,
         action,
         reason,
@@ -426,6 +436,13 @@ fn change_out(change: &Change) -> Result<ChangeWire, Diags> {
         address: address.to_string(),
         deposed: deposed.map(|key| key.0),
         previous_address: previous_address.as_ref().map(ToString::to_string),
+        importing: match importing {
+            None => None,
+            Some(Importing::Id(id)) => Some(ImportingWire::Id(Box::new(value_out(id)?))),
+            Some(Importing::Identity(identity)) => {
+                Some(ImportingWire::Identity(Box::new(value_out(identity)?)))
+            }
+        },
         provider: provider.to_string(),
         action: code(&ACTIONS, action),
         reason: reason.map(|reason| code(&REASONS, &reason)),
@@ -446,6 +463,11 @@ fn change_in(wire: &ChangeWire) -> Result<Change, Diags> {
         address: parse(&wire.address)?,
         deposed: wire.deposed.map(ashlar_addr::DeposedKey),
         previous_address: wire.previous_address.as_deref().map(parse).transpose()?,
+        importing: match &wire.importing {
+            None => None,
+            Some(ImportingWire::Id(id)) => Some(Importing::Id(value_in(id)?)),
+            Some(ImportingWire::Identity(identity)) => Some(Importing::Identity(value_in(identity)?)),
+        },
         provider: parse(&wire.provider)?,
         action: decode_code(&ACTIONS, wire.action)?,
         reason: wire

@@ -24,8 +24,13 @@ pub(super) fn early_faults(tree: &Tree) -> Diags {
             diags.push(no_target(import));
             continue;
         };
-        let declared = member.module.resources.contains_key(resource);
-        if let (true, Some(place)) = (declared, import.provider_span) {
+        let config = member.module.resources.get(resource);
+        // It may say once more what the resource's block says.
+        let named = config
+            .filter(|config| config.is_provider_named)
+            .map(|config| &config.local_provider);
+        let says_same = import.provider.as_ref().map(|provider| &provider.local) == named;
+        if let (true, false, Some(place)) = (config.is_some(), says_same, import.provider_span) {
             let detail = "The resource's own block tells its provider. Take this argument out.";
             diags.push(Diag::error("Invalid import provider argument", detail).at(place));
         }

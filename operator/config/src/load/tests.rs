@@ -168,7 +168,6 @@ fn files_are_read_in_order_of_their_names() {
 #[test]
 fn what_the_engine_does_not_run_is_refused_at_its_line() {
     for (text, end) in [
-        ("import {\n  to = a.b\n  id = \"x\"\n}\n", 7),
         ("ephemeral \"a\" \"b\" {}\n", 18),
         ("action \"a\" \"b\" {}\n", 15),
     ] {

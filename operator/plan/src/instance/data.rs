@@ -202,6 +202,7 @@ impl Instance<'_, '_> {
             address: self.address.clone(),
             deposed: None,
             previous_address: None,
+            importing: None,
             provider: self.provider.clone(),
             action: Action::Read,
             reason: Some(reason),

@@ -11,7 +11,7 @@ use super::{
     refresh::refresh,
     stored::read_stored,
 };
-use crate::model::{Action, Change, Check, Mode, Options, Reason};
+use crate::model::{Action, Change, Check, Importing, Mode, Options, Reason};
 
 /// What planning one managed instance gave.
 pub struct Outcome {
@@ -36,6 +36,7 @@ impl Instance<'_, '_> {
     pub async fn plan_managed(
         &self,
         stored: Option<&Object>,
+        importing: Option<&Importing>,
         options: &Options,
         triggered: bool,
     ) -> Result<Outcome, Diags> {
@@ -56,8 +57,16 @@ impl Instance<'_, '_> {
             diags.extend(remarks);
             previous = Some(live);
         }
+        let mut imported_as = None;
+        if let Some(of) = importing {
+            let (live, remarks) = self.import(provider, of).await?;
+            diags.extend(remarks);
+            imported_as.clone_from(&live.identity);
+            previous = Some(live);
+        }
         let mut refreshed = previous.clone();
-        if let (Some(live), true) = (&previous, options.refresh) {
+        let fresh = importing.is_some();
+        if let (Some(live), true, false) = (&previous, options.refresh, fresh) {
             let (live, remarks) = refresh(
                 self.engine,
                 provider,
@@ -143,6 +152,11 @@ impl Instance<'_, '_> {
                 ..no_op(self, live)
             };
         }
+        // The provider tells the whole identity of what was named by a part of it.
+        change.importing = importing.map(|importing| match (importing, &imported_as) {
+            (Importing::Identity(_), Some(identity)) => Importing::Identity(identity.clone()),
+            (importing, _) => importing.clone(),
+        });
         let value = change.after.clone();
         let mut check = None;
         if self.config.has_conditions() {

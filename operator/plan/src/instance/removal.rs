@@ -133,6 +133,7 @@ impl Removal<'_, '_> {
             address: self.address.clone(),
             deposed: self.deposed,
             previous_address: None,
+            importing: None,
             provider: self.provider.clone(),
             action,
             reason: self.reason,

@@ -5,7 +5,7 @@ use ashlar_value::{Value, schema::Schema};
 use serde_json::{Map, Value as Json, json};
 
 use super::{schema_of, tree};
-use crate::{Change, OutputChange, Schemas, objchange::mark_sensitive};
+use crate::{Change, Importing, OutputChange, Schemas, objchange::mark_sensitive};
 
 /// A member of `resource_changes` or `resource_drift`. Without its schema all of the object counts as sensitive.
 pub(super) fn resource_change(change: &Change, schemas: &Schemas) -> Json {
@@ -47,6 +47,13 @@ pub(super) fn resource_change(change: &Change, schemas: &Schemas) -> Json {
     if !change.replace_paths.is_empty() {
         let paths = change.replace_paths.iter().map(tree::path).collect();
         inner.insert("replace_paths".to_owned(), paths);
+    }
+    let importing = change.importing.as_ref().map(|importing| match importing {
+        Importing::Id(id) => json!({ "id": tree::known(id) }),
+        Importing::Identity(identity) => json!({ "identity": tree::known(identity) }),
+    });
+    if let Some(importing) = importing {
+        inner.insert("importing".to_owned(), importing);
     }
     let identities = [
         ("before_identity", &change.before_identity),

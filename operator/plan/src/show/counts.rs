@@ -47,6 +47,7 @@ pub fn summary(plan: &Plan) -> String {
     let mut more = Vec::new();
     let counts = plan.summary();
     for (count, what) in [
+        (counts.imports, "imported"),
         (counts.moves, "moved"),
         (counts.forgets, "no longer managed"),
         (counts.drift, "changed outside"),

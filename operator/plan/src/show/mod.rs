@@ -33,7 +33,7 @@ const TERRAFORM_VERSION: &str = "1.15.5";
 /// or read for a check.
 pub(crate) fn is_of_interest(change: &Change) -> bool {
     match change.action {
-        Action::NoOp => change.previous_address.is_some(),
+        Action::NoOp => change.is_effective(),
         Action::Delete => !is_forgotten_data(change),
         Action::Read => change.reason != Some(Reason::ReadBecauseCheckNested),
         _ => true,

@@ -59,6 +59,7 @@ impl Case {
             address: address.parse().unwrap(),
             deposed: deposed.parse().ok(),
             previous_address: None,
+            importing: None,
             provider: provider.parse().unwrap(),
             action,
             reason: None,

@@ -5,7 +5,9 @@ use std::fmt::Write as _;
 use ashlar_addr::{InstanceKey, Mode as ResourceMode};
 
 use super::ink::Ink;
-use crate::{Action, Change, Reason};
+use ashlar_value::Mark;
+
+use crate::{Action, Change, Importing, Reason};
 
 /// Whether a change is to come or has happened outside.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -28,6 +30,9 @@ pub(super) fn heading(change: &Change, tense: Tense, ink: Ink) -> String {
     let mut out = match (change.action, tense, change.reason, moved) {
         (Action::NoOp, _, _, Some(from)) => {
             return format!("  # {} has moved to {address}\n", ink.bold(&from.to_string()));
+        }
+        (Action::NoOp, ..) if change.importing.is_some() => {
+            format!("  # {address} will be {}\n", ink.bold("imported"))
         }
         (Action::NoOp, ..) => format!("  # {address} stays as it is\n"),
         (Action::Create, ..) => format!("  # {address} will be created\n"),
@@ -61,6 +66,14 @@ pub(super) fn heading(change: &Change, tense: Tense, ink: Ink) -> String {
     }
     if change.deposed.is_some() && change.action == Action::Delete {
         out.push_str("  # (left over from a replacement of this instance that did not complete)\n");
+    }
+    match &change.importing {
+        Some(Importing::Id(id)) if !id.marks().contains(Mark::Sensitive) => {
+            let id = id.as_str().map_or("", |id| &**id);
+            let _ = writeln!(out, "  # (imported from {id:?})");
+        }
+        Some(_) => out.push_str("  # (imported)\n"),
+        None => {}
     }
     if let Some(from) = moved {
         let _ = writeln!(out, "  # (moved from {from})");

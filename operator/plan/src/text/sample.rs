@@ -125,6 +125,7 @@ pub(crate) fn change(address: &str, action: Action, before: &str, after: &str) -
         address: address.parse().unwrap(),
         deposed: None,
         previous_address: None,
+        importing: None,
         provider: ProviderConfig {
             module: Module::root(),
             provider: Provider::implied("kiln"),
