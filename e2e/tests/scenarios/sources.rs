@@ -71,11 +71,22 @@ fn a_repository_is_fetched_over_ssh_with_a_deploy_key() -> Result<()> {
     let namespace = Namespace::new(&bench, "git")?;
     let hosts = Hosts::start(&bench)?;
     let _operator = Operator::start(&namespace, &[])?;
+    let shelf = "output \"of\" {\n  value = path.module\n}\n";
+    hosts.commit("shelf", &[("parts/shelf/main.tf", shelf)])?;
+    let calls = format!(
+        "module \"shelf\" {{\n  source = \"git::http://{}/git/shelf.git//parts/shelf\"\n}}\n\
+         module \"lid\" {{\n  source = \"../parts/lid\"\n}}\n\
+         output \"it\" {{\n  value = \"${{module.shelf.of}} ${{module.lid.of}}\"\n}}\n",
+        hosts.address("http")
+    );
+    let lid = "output \"of\" {\n  value = file(\"${path.module}/name\")\n}\n";
     let first = hosts.commit(
         "pots",
         &[
-            ("deploy/main.tf", MAIN),
+            ("deploy/main.tf", &format!("{MAIN}{calls}")),
             ("deploy/glaze.txt", "blue\n"),
+            ("parts/lid/main.tf", lid),
+            ("parts/lid/name", "lid"),
             ("README.md", "one"),
         ],
     )?;
@@ -106,6 +117,12 @@ fn a_repository_is_fetched_over_ssh_with_a_deploy_key() -> Result<()> {
     let before = fetched(&namespace, &first)?;
     namespace.approve(kiln::NAME, &digest)?;
     glazed(&namespace, "blue")?;
+
+    let outputs = namespace.workspace(kiln::NAME)?["status"]["outputs"].clone();
+    assert_eq!(
+        outputs[0]["value"],
+        "\".terraform/modules/shelf/parts/shelf lid\""
+    );
 
     // A file that no plan can read changes nothing but the revision.
     let second = hosts.commit("pots", &[("README.md", "two")])?;
@@ -302,7 +319,7 @@ fn an_oci_artifact_is_fetched_and_asked_for_newer_versions() -> Result<()> {
     let first = hosts.push("pots:1.0.0", &[("main.tf", MAIN), ("glaze.txt", "blue")])?;
     let url = format!("oci://{}/pots", hosts.address("oci"));
     let source = |secret: Value| {
-        let mut oci = json!({"url": url, "ref": {"semver": ">=1.0.0 <2.0.0"}, "interval": "1h"});
+        let mut oci = json!({"url": url, "ref": {"semver": ">=1.0.0 <2.0.0"}, "interval": "30s"});
         oci["secretRef"] = secret;
         json!({ "oci": oci })
     };
@@ -318,7 +335,7 @@ fn an_oci_artifact_is_fetched_and_asked_for_newer_versions() -> Result<()> {
 
     hosts.push("pots:2.0.0", &[("main.tf", MAIN), ("glaze.txt", "red")])?;
     let second = hosts.push("pots:1.1.0", &[("main.tf", MAIN), ("glaze.txt", "green")])?;
-    namespace.request(kiln::NAME, "newer")?;
+    // It is asked for each half minute.
     fetched(&namespace, &second)?;
     glazed(&namespace, "green")?;
     Ok(())
@@ -428,5 +445,63 @@ fn modules_of_a_private_registry_are_fetched_with_its_token_and_pinned() -> Resu
     namespace.approve(kiln::NAME, &digest)?;
     namespace.wait_gone(kiln::NAME)?;
     assert_eq!(namespace.world.pots()?, Vec::<String>::new());
+    Ok(())
+}
+
+#[test]
+fn a_source_that_cannot_be_meant_is_refused_at_once() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "meant")?;
+    let check = |source: Value, told: &str| {
+        let refused = namespace.apply(&workspace(&namespace, source.clone(), json!({})));
+        let error = refused.err().map(|error| error.to_string()).unwrap_or_default();
+        if told.is_empty() {
+            assert_eq!(error, "", "{source}");
+        } else {
+            assert!(error.contains(told), "{source}: {error}");
+        }
+    };
+    let git = |url: &str| json!({"url": url});
+    let plain = git("https://host.test/r");
+    check(json!({}), "exactly one of");
+    check(
+        json!({"git": plain, "oci": {"url": "oci://host.test/r"}}),
+        "exactly one of",
+    );
+    check(
+        json!({"inline": {"files": {"main.tf": ""}}, "path": "a"}),
+        "path has a meaning",
+    );
+    for path in ["/a", "..", "../a", "a/../b", "a/.."] {
+        check(json!({"git": plain, "path": path}), "leads nowhere out of it");
+    }
+    check(
+        json!({"git": git("https://me:pw@host.test/r")}),
+        "user and password in the Secret",
+    );
+    check(json!({"git": git("file:///etc")}), "spec.source.git.url");
+    check(
+        json!({"git": {"url": "https://host.test/r", "ref": {"branch": "a", "tag": "b"}}}),
+        "one of branch, tag, semver and commit",
+    );
+    check(
+        json!({"oci": {"url": "oci://host.test/r:tag"}}),
+        "spec.source.oci.url",
+    );
+    check(
+        json!({"oci": {"url": "oci://host.test/r", "ref": {"tag": "a", "semver": "b"}}}),
+        "one of tag, semver and digest",
+    );
+    check(
+        json!({"git": {"url": "https://host.test/r", "interval": "5s"}}),
+        "from 30s to 8760h",
+    );
+    check(
+        json!({"sourceRef": {"kind": "HelmRepository", "name": "x"}}),
+        "spec.source.sourceRef.kind",
+    );
+    for path in [".", "./", "a/b", "a..b/..c"] {
+        check(json!({"git": plain, "path": path}), "");
+    }
     Ok(())
 }

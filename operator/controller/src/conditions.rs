@@ -249,7 +249,8 @@ impl Writer {
 
     /// What is known of the source, whatever is decided; during a run it is not looked at.
     fn source(&mut self, status: &WorkspaceStatus, seen: &Seen, decision: &Decision) {
-        if matches!(decision, Decision::Watch(_) | Decision::Stop(_)) {
+        let unseen = matches!(decision, Decision::Watch(_) | Decision::Stop(_)) || seen.obstacle.is_some();
+        if unseen {
             return;
         }
         let Some(source) = &seen.source else {

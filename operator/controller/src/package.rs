@@ -181,16 +181,22 @@ pub(crate) fn read(
     folders: &BTreeSet<String>,
 ) -> Result<BTreeMap<String, Vec<u8>>, String> {
     let mut reading = Reading {
+        places,
         files: BTreeMap::new(),
         bytes: 0,
     };
     for folder in folders {
+        let around = places
+            .iter()
+            .filter_map(|place| Some((place, within(folder, &place.folder)?)));
+        let (place, inner) = around
+            .max_by_key(|(place, _)| place.folder.len())
+            .ok_or_else(|| format!("The folder {folder} lies in no package."))?;
+        reading.folder(&place.content.join(inner), folder)?;
+        // Packages that lie below it.
         for place in places {
-            match (within(folder, &place.folder), within(&place.folder, folder)) {
-                (Some(inner), _) => reading.folder(&place.content.join(inner), folder)?,
-                // A package that lies below it.
-                (None, Some(_)) => reading.folder(&place.content, &place.folder)?,
-                (None, None) => {}
+            if place.folder != *folder && within(&place.folder, folder).is_some() {
+                reading.folder(&place.content, &place.folder)?;
             }
         }
     }
@@ -205,12 +211,13 @@ pub(crate) fn within<'a>(folder: &'a str, outer: &str) -> Option<&'a str> {
     }
 }
 
-struct Reading {
+struct Reading<'a> {
+    places: &'a [Place],
     files: BTreeMap<String, Vec<u8>>,
     bytes: u64,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn folder(&mut self, content: &Path, folder: &str) -> Result<(), String> {
         let unreadable =
             |error: std::io::Error| format!("The folder {folder} of the source cannot be read: {error}.");
@@ -225,7 +232,10 @@ impl Reading {
             let path = format!("{}{name}", prefix(folder));
             let kind = entry.file_type().map_err(unreadable)?;
             if kind.is_dir() {
-                self.folder(&entry.path(), &path)?;
+                // What a source has where a package is installed is not that package.
+                if !self.places.iter().any(|place| place.folder == path) {
+                    self.folder(&entry.path(), &path)?;
+                }
             } else if kind.is_file() && !self.files.contains_key(&path) {
                 self.bytes += entry.metadata().map_err(unreadable)?.len();
                 if self.bytes > LARGEST {
@@ -338,6 +348,9 @@ mod tests {
         ] {
             write(source.path(), name, text);
         }
+        // A source may have files of its own where a package is installed: they are not those of the package.
+        write(source.path(), "a/.terraform/modules/m/m.tf", "planted");
+        write(source.path(), "a/.terraform/modules/m/more.tf", "planted");
         write(fetched.path(), "m.tf", "");
         write(fetched.path(), "sub/n.tf", "");
         let place = |folder: &str, content: &Path| Place {
@@ -365,6 +378,11 @@ mod tests {
                 "a/main.tf"
             ]
         );
+        assert_eq!(
+            names(&["a/b", "a/.terraform/modules/m/sub"]),
+            ["a/.terraform/modules/m/sub/n.tf", "a/b/t"]
+        );
+        assert_eq!(take(&["a"]).unwrap()["a/.terraform/modules/m/m.tf"], b"");
         assert_eq!(names(&["."]).len(), 6);
         let package = Package {
             root: "a".to_owned(),
