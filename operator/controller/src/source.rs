@@ -228,11 +228,7 @@ pub(crate) async fn look(
         dialect: dialect(spec.dialect),
         credentials,
         keyring,
-        // They are worth what the seal is worth.
-        pins: known
-            .filter(|_| fetched.is_some())
-            .map(|known| known.modules.clone())
-            .unwrap_or_default(),
+        pins: known.map(|known| pins(known, keys)).unwrap_or_default(),
         fetched,
         seal: known.and_then(|known| known.seal.clone()),
         part,
@@ -365,17 +361,32 @@ fn fetched(known: &SourceStatus, part: &[u8], keys: &WorkspaceKeys) -> Option<Fe
     (known.seal.as_ref() == Some(&sealed)).then_some(fetched)
 }
 
-/// Nobody without the operator's key can say what was fetched.
+/// The pins that the status has, if it was the operator that wrote them: they stand whatever became of the spec.
+fn pins(known: &SourceStatus, keys: &WorkspaceKeys) -> Vec<ModulePin> {
+    let own = known.seal.as_ref().and_then(|seal| seal.split_once('.'));
+    match own {
+        Some((_, own)) if own == seal_of_pins(&known.modules, keys) => known.modules.clone(),
+        _ => Vec::new(),
+    }
+}
+
+/// Nobody without the operator's key can say what was fetched. The pins have a part of it to themselves.
 fn seal(part: &[u8], fetched: &Fetched, modules: &[ModulePin], keys: &WorkspaceKeys) -> String {
-    let modules = json!(modules).to_string();
+    let pins = seal_of_pins(modules, keys);
     let pairs: BTreeMap<&[u8], &[u8]> = BTreeMap::from([
         (&b"part"[..], part),
         (b"revision", fetched.revision.as_bytes()),
         (b"digest", fetched.digest.as_bytes()),
         (b"config", fetched.config_digest.as_bytes()),
-        (b"modules", modules.as_bytes()),
+        (b"modules", pins.as_bytes()),
     ]);
-    keys.keyed_hash(&canonical(pairs.into_iter()))
+    format!("{}.{pins}", keys.keyed_hash(&canonical(pairs.into_iter())))
+}
+
+fn seal_of_pins(modules: &[ModulePin], keys: &WorkspaceKeys) -> String {
+    let modules = json!(modules).to_string();
+    let parts = [(&b"pins"[..], modules.as_bytes())];
+    keys.keyed_hash(&canonical(parts.into_iter()))
 }
 
 #[cfg(test)]
@@ -418,7 +429,11 @@ mod tests {
             digest: "d".to_owned(),
             config_digest: "c".to_owned(),
         };
-        let status = order(&plain).status(&done, Vec::new(), &keys);
+        let pin = ModulePin {
+            source: "h.test/a/b/c".to_owned(),
+            ..ModulePin::default()
+        };
+        let status = order(&plain).status(&done, vec![pin.clone()], &keys);
         let stands =
             |spec: &WorkspaceSpec, status: &SourceStatus| fetched(status, &of(spec), &keys).is_some();
         for same in [
@@ -432,6 +447,8 @@ mod tests {
         let mut elsewhere = plain.clone();
         elsewhere.source.path = Some("b".to_owned());
         assert!(!stands(&elsewhere, &status));
+        // Pins stand longer than that.
+        assert_eq!(pins(&status, &keys), std::slice::from_ref(&pin));
         // Nobody else can say what was fetched.
         for change in [
             |status: &mut SourceStatus| status.config_digest = Some("x".to_owned()),
@@ -442,6 +459,7 @@ mod tests {
             let mut forged = status.clone();
             change(&mut forged);
             assert!(!stands(&plain, &forged));
+            assert!(forged.modules == [pin.clone()] || pins(&forged, &keys).is_empty());
         }
         let other = OperatorKey::new([1; 32]).workspace("other");
         assert!(fetched(&status, &of(&plain), &other).is_none());
