@@ -505,3 +505,25 @@ fn a_source_that_cannot_be_meant_is_refused_at_once() -> Result<()> {
     }
     Ok(())
 }
+
+#[test]
+fn nothing_is_fetched_from_the_operators_own_machine_and_the_clouds_places() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "reach")?;
+    let hosts = Hosts::start(&bench)?;
+    hosts.commit("pots", &[("main.tf", MAIN)])?;
+    // What the tests permit otherwise is not permitted here.
+    let _operator = Operator::start(&namespace, &["--permit-network", "192.0.2.0/24"])?;
+    let (_, port) = hosts.address("http").split_once(':').context("no port")?;
+    for (host, told) in [
+        (format!("127.0.0.1:{port}"), "loopback"),
+        (format!("localhost:{port}"), "loopback"),
+        (format!("[::ffff:127.0.0.1]:{port}"), "loopback"),
+        ("169.254.169.254".to_owned(), "link-local"),
+    ] {
+        let source = json!({"git": {"url": format!("http://{host}/git/pots.git")}});
+        namespace.apply(&workspace(&namespace, source, json!({})))?;
+        refused(&namespace, "SourceFailed", told)?;
+    }
+    Ok(())
+}

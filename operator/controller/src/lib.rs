@@ -30,6 +30,7 @@ mod plan_run;
 mod polls;
 mod registry;
 mod release;
+mod seal;
 mod source;
 mod values;
 

@@ -3,7 +3,7 @@
 //! Nothing is fetched here; what a fetch needs is put together. What was fetched is known by the status, under a seal
 //! that only the operator's key makes.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::sync::Arc;
 
 use ashlar_api::{ModulePin, OciRef, SourceStatus, Workspace, WorkspaceSpec};
 use ashlar_sources::{Credentials, GitPlace, Keyring, OciPlace, OciReference, Reference as GitReference};
@@ -21,6 +21,7 @@ use crate::{
     inputs::{Data, Found, canonical, dialect},
     observe::limited,
     package::Package,
+    seal::{fetched, pins, seal},
 };
 
 /// What is to be fetched.
@@ -82,7 +83,7 @@ pub(crate) struct Order {
     /// The seal of what the status tells, whether it stands or not.
     pub(crate) seal: Option<String>,
     /// The part of the object that it follows from.
-    part: Vec<u8>,
+    pub(crate) part: Vec<u8>,
     /// A keyed hash of what is tried.
     pub(crate) attempt: String,
 }
@@ -331,7 +332,7 @@ fn credentials(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<Opened, InputF
 }
 
 /// The part of a spec by which its source is fetched: not how often, and not with what credentials.
-fn part(spec: &WorkspaceSpec, wanted: &Wanted) -> Vec<u8> {
+pub(crate) fn part(spec: &WorkspaceSpec, wanted: &Wanted) -> Vec<u8> {
     if let Wanted::Files(package) = wanted {
         return canonical(
             package
@@ -348,120 +349,4 @@ fn part(spec: &WorkspaceSpec, wanted: &Wanted) -> Vec<u8> {
         spec.dialect,
     ]);
     parts.to_string().into_bytes()
-}
-
-/// What the status says was fetched by just this part of the spec.
-fn fetched(known: &SourceStatus, part: &[u8], keys: &WorkspaceKeys) -> Option<Fetched> {
-    let fetched = Fetched {
-        revision: known.revision.clone()?,
-        digest: known.digest.clone()?,
-        config_digest: known.config_digest.clone()?,
-    };
-    let sealed = seal(part, &fetched, &known.modules, keys);
-    (known.seal.as_ref() == Some(&sealed)).then_some(fetched)
-}
-
-/// The pins that the status has, if it was the operator that wrote them: they stand whatever became of the spec.
-fn pins(known: &SourceStatus, keys: &WorkspaceKeys) -> Vec<ModulePin> {
-    let own = known.seal.as_ref().and_then(|seal| seal.split_once('.'));
-    match own {
-        Some((_, own)) if own == seal_of_pins(&known.modules, keys) => known.modules.clone(),
-        _ => Vec::new(),
-    }
-}
-
-/// Nobody without the operator's key can say what was fetched. The pins have a part of it to themselves.
-fn seal(part: &[u8], fetched: &Fetched, modules: &[ModulePin], keys: &WorkspaceKeys) -> String {
-    let pins = seal_of_pins(modules, keys);
-    let pairs: BTreeMap<&[u8], &[u8]> = BTreeMap::from([
-        (&b"part"[..], part),
-        (b"revision", fetched.revision.as_bytes()),
-        (b"digest", fetched.digest.as_bytes()),
-        (b"config", fetched.config_digest.as_bytes()),
-        (b"modules", pins.as_bytes()),
-    ]);
-    format!("{}.{pins}", keys.keyed_hash(&canonical(pairs.into_iter())))
-}
-
-fn seal_of_pins(modules: &[ModulePin], keys: &WorkspaceKeys) -> String {
-    let modules = json!(modules).to_string();
-    let parts = [(&b"pins"[..], modules.as_bytes())];
-    keys.keyed_hash(&canonical(parts.into_iter()))
-}
-
-#[cfg(test)]
-mod tests {
-    use ashlar_store::kube::OperatorKey;
-
-    use super::*;
-
-    fn spec(source: serde_json::Value) -> WorkspaceSpec {
-        serde_json::from_value(json!({ "source": source })).unwrap()
-    }
-
-    fn of(spec: &WorkspaceSpec) -> Vec<u8> {
-        part(
-            spec,
-            &Wanted::Git(GitPlace::new("https://h.test/r", GitReference::Head)),
-        )
-    }
-
-    fn order(spec: &WorkspaceSpec) -> Order {
-        Order {
-            part: of(spec),
-            ..Order::of(Wanted::Git(GitPlace::new("https://h.test/r", GitReference::Head)))
-        }
-    }
-
-    #[test]
-    fn what_was_fetched_stands_as_long_as_the_spec_asks_for_it() {
-        let git = |extra: serde_json::Value| {
-            let mut git = json!({"url": "https://h.test/r"});
-            git.as_object_mut()
-                .unwrap()
-                .extend(extra.as_object().unwrap().clone());
-            spec(json!({ "git": git, "path": "a" }))
-        };
-        let keys = OperatorKey::new([1; 32]).workspace("uid");
-        let plain = git(json!({}));
-        let done = Fetched {
-            revision: "r".to_owned(),
-            digest: "d".to_owned(),
-            config_digest: "c".to_owned(),
-        };
-        let pin = ModulePin {
-            source: "h.test/a/b/c".to_owned(),
-            ..ModulePin::default()
-        };
-        let status = order(&plain).status(&done, vec![pin.clone()], &keys);
-        let stands =
-            |spec: &WorkspaceSpec, status: &SourceStatus| fetched(status, &of(spec), &keys).is_some();
-        for same in [
-            json!({}),
-            json!({"interval": "1h"}),
-            json!({"secretRef": {"name": "s"}}),
-        ] {
-            assert!(stands(&git(same.clone()), &status), "{same}");
-        }
-        assert!(!stands(&git(json!({"ref": {"branch": "b"}})), &status));
-        let mut elsewhere = plain.clone();
-        elsewhere.source.path = Some("b".to_owned());
-        assert!(!stands(&elsewhere, &status));
-        // Pins stand longer than that.
-        assert_eq!(pins(&status, &keys), std::slice::from_ref(&pin));
-        // Nobody else can say what was fetched.
-        for change in [
-            |status: &mut SourceStatus| status.config_digest = Some("x".to_owned()),
-            |status: &mut SourceStatus| status.revision = Some("x".to_owned()),
-            |status: &mut SourceStatus| status.modules = vec![ModulePin::default()],
-            |status: &mut SourceStatus| status.seal = None,
-        ] {
-            let mut forged = status.clone();
-            change(&mut forged);
-            assert!(!stands(&plain, &forged));
-            assert!(forged.modules == [pin.clone()] || pins(&forged, &keys).is_empty());
-        }
-        let other = OperatorKey::new([1; 32]).workspace("other");
-        assert!(fetched(&status, &of(&plain), &other).is_none());
-    }
 }
