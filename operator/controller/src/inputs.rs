@@ -24,7 +24,7 @@ use crate::{
     message::Secrets,
     package::Package,
     source::{self, Order, secrets},
-    values::{Form, Given},
+    values::{Form, Given, rank},
 };
 
 /// Inputs as they were found.
@@ -294,7 +294,7 @@ fn assemble(
                     sensitive,
                     origin,
                     place,
-                    rank: at,
+                    rank: rank::OBJECTS.saturating_add(at),
                 },
             );
         }
@@ -329,11 +329,14 @@ fn assemble(
             sensitive,
             origin: Origin::Direct,
             place,
-            rank: usize::MAX,
+            rank: rank::DIRECT,
         };
         values.insert(variable.name.clone(), given);
     }
     let env = environment(spec, &found, &mut secrets)?;
+    for (name, given) in of_environment(spec, &env) {
+        values.entry(name).or_insert(given);
+    }
     let digest = digest(spec, &material, &values, &env, keys);
     let observed = objects.iter().filter_map(|(reference, data)| {
         Some(ObservedInput {
@@ -378,6 +381,29 @@ fn environment(
         }
     }
     Ok(env)
+}
+
+/// The values that `TF_VAR_` in the environment gives to variables.
+fn of_environment<'e>(
+    spec: &'e WorkspaceSpec,
+    env: &'e [(String, String)],
+) -> impl Iterator<Item = (String, Given)> + 'e {
+    env.iter().filter_map(|(full, value)| {
+        let name = full.strip_prefix("TF_VAR_")?;
+        let from = spec.env.iter().find(|variable| variable.name == *full)?;
+        let secret = from
+            .value_from
+            .as_ref()
+            .and_then(|source| source.secret_key_ref.as_ref());
+        let given = Given {
+            form: Form::Text(value.clone()),
+            sensitive: secret.is_some(),
+            origin: Origin::Shared,
+            place: format!("spec.env[{full}]"),
+            rank: rank::ENVIRONMENT,
+        };
+        Some((name.to_owned(), given))
+    })
 }
 
 fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<Package, InputFault> {

@@ -88,6 +88,24 @@ impl Package {
         own.collect()
     }
 
+    /// The files of values beside the root module that are read without being named, in their order.
+    pub(crate) fn value_files(&self) -> Files {
+        let folder = prefix(&self.root);
+        let own = self.files.iter().filter_map(|(path, bytes)| {
+            let name = path.strip_prefix(&folder).filter(|name| !name.contains('/'))?;
+            let place = match name {
+                "terraform.tfvars" => 0,
+                "terraform.tfvars.json" => 1,
+                _ if name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") => 2,
+                _ => return None,
+            };
+            Some((place, named(name, bytes)))
+        });
+        let mut found: Vec<_> = own.collect();
+        found.sort();
+        found.into_iter().map(|(_, file)| file).collect()
+    }
+
     /// Can there be a call of a module in it? Whoever has none needs nothing fetched.
     pub(crate) fn may_call_modules(&self) -> bool {
         let mut own = self
@@ -277,6 +295,32 @@ mod tests {
                 files: vec![(name.into(), (*text).into())],
             })
         }
+    }
+
+    #[test]
+    fn files_of_values_beside_the_root_module_are_found_in_their_order() {
+        let names = [
+            "prod/b.auto.tfvars",
+            "prod/a.auto.tfvars.json",
+            "prod/terraform.tfvars.json",
+            "prod/terraform.tfvars",
+            "prod/other.tfvars",
+            "prod/m/terraform.tfvars",
+            "terraform.tfvars",
+        ];
+        let package = Package {
+            root: "prod".to_owned(),
+            files: names.map(|name| (name.to_owned(), Vec::new())).into(),
+            modules: None,
+        };
+        let found: Vec<_> = package.value_files().into_iter().map(|(name, _)| name).collect();
+        let want = [
+            "terraform.tfvars",
+            "terraform.tfvars.json",
+            "a.auto.tfvars.json",
+            "b.auto.tfvars",
+        ];
+        assert_eq!(found, want.map(Arc::from));
     }
 
     #[test]

@@ -341,7 +341,9 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
             }
-            match bounded(|| values::resolve(&inputs.values, tree.root())) {
+            let mut values = inputs.values;
+            values.extend(values::of_files(package.value_files()));
+            match bounded(|| values::resolve(&values, tree.root())) {
                 Ok(given) => Ok(Ready {
                     files,
                     modules: package.modules.clone().map_or(Modules::Beside, Modules::Kept),

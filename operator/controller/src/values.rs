@@ -55,6 +55,39 @@ impl Form {
     }
 }
 
+/// What wins over what; between these there is room for many.
+pub(crate) mod rank {
+    /// `TF_VAR_` in `spec.env`.
+    pub(crate) const ENVIRONMENT: usize = 0;
+    /// Files of values beside the root module, in their order.
+    pub(crate) const FILES: usize = 1;
+    /// `spec.variablesFrom`, in its order.
+    pub(crate) const OBJECTS: usize = usize::MAX / 2;
+    /// `spec.variables`.
+    pub(crate) const DIRECT: usize = usize::MAX;
+}
+
+/// The files of values beside a root module, as values; their texts by name, in their order.
+pub(crate) fn of_files(files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>) -> BTreeMap<String, Given> {
+    let given = files.into_iter().enumerate().map(|(at, (name, text))| {
+        let form = if name.ends_with(".json") {
+            Form::JsonObject(text.to_string())
+        } else {
+            Form::Tfvars(text.to_string())
+        };
+        let given = Given {
+            form,
+            sensitive: false,
+            origin: Origin::File(name.clone()),
+            place: name.to_string(),
+            rank: rank::FILES.saturating_add(at),
+        };
+        // No variable can have such a name.
+        (format!("\0{name}"), given)
+    });
+    given.collect()
+}
+
 /// The values for the root module's variables.
 pub(crate) fn resolve(
     given: &BTreeMap<String, Given>,
@@ -208,6 +241,45 @@ mod tests {
 
     fn check(name: &str, form: Form, want: Value) {
         assert_eq!(resolved(name, form, false), Ok(want));
+    }
+
+    #[test]
+    fn objects_win_over_files_and_later_files_over_earlier_ones() {
+        let mut sources = Sources::new();
+        let files = vec![("main.tf".into(), "variable \"text\" {}\n".into())];
+        let (tree, _) = ashlar_config::load(
+            files,
+            Dialect::Terraform,
+            &Default::default(),
+            &mut (),
+            &mut sources,
+        );
+        let value = |given: &BTreeMap<String, Given>| {
+            let mut inputs = resolve(given, tree.root()).unwrap_or_default();
+            match inputs.remove("text").map(|input| input.value) {
+                Some(InputValue::Value(value, _)) => value.as_str().map(ToString::to_string),
+                _ => None,
+            }
+        };
+        let file = |name: &str, text: &str| -> (Arc<str>, Arc<str>) { (name.into(), text.into()) };
+        let mut given = of_files([
+            file("terraform.tfvars", "text = \"first\""),
+            file("a.auto.tfvars.json", "{\"text\": \"second\"}"),
+        ]);
+        assert_eq!(value(&given).as_deref(), Some("second"));
+        let mut add = |rank, text: &str| {
+            let given_text = Given {
+                form: Form::Text(text.to_owned()),
+                sensitive: false,
+                origin: Origin::Shared,
+                place: String::new(),
+                rank,
+            };
+            given.insert("text".to_owned(), given_text);
+            value(&given)
+        };
+        assert_eq!(add(rank::ENVIRONMENT, "environment").as_deref(), Some("second"));
+        assert_eq!(add(rank::OBJECTS, "object").as_deref(), Some("object"));
     }
 
     #[test]
