@@ -95,8 +95,7 @@ impl std::str::FromStr for Provider {
             && !host.contains("..")
             && host
                 .chars()
-                .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | ':'))
-            && (parts.len() < 3 || host.contains('.') || host.contains(':') || host == "localhost");
+                .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | ':'));
         if !valid_part(namespace) || !valid_part(name) || !valid_host {
             return Err(ParseError::new(
                 text,

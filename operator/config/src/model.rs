@@ -408,13 +408,32 @@ impl Module {
             .values()
             .map(|resource| &resource.local_provider)
             .chain(self.actions.values().map(|action| &action.local_provider))
-            .map(|local| (self.source_of(&local.name), Constraints::default()));
+            .map(|local| self.source_of(&local.name))
+            .chain(self.made_up().map(|(local, _)| self.source_of(&local.name)))
+            .map(|provider| (provider, Constraints::default()));
         let mut all = BTreeMap::<Provider, Constraints>::new();
         for (provider, constraints) in required.chain(configured).chain(used) {
             let before = all.entry(provider).or_default();
             *before = std::mem::take(before).and(&constraints);
         }
         all
+    }
+
+    /// Resources of this module that are not declared, but imported, with the provider configurations for them.
+    pub(crate) fn made_up(&self) -> impl Iterator<Item = (LocalProvider, &Resource)> {
+        let imports = self.imports.iter().filter(|import| {
+            let (path, resource) = &import.resource;
+            path.is_root() && !self.resources.contains_key(resource)
+        });
+        imports.map(|import| {
+            let (_, resource) = &import.resource;
+            let implied = || LocalProvider {
+                name: resource.kind.split('_').next().unwrap_or(&resource.kind).into(),
+                alias: None,
+            };
+            let named = import.provider.as_ref().map(|named| named.local.clone());
+            (named.unwrap_or_else(implied), resource)
+        })
     }
 
     /// The provider that functions `provider::LOCAL::…` are of, and what it offers. Only those that are declared have any.

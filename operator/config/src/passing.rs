@@ -306,13 +306,13 @@ pub(crate) fn resolve(tree: &mut Tree, silent: bool) -> Diags {
         if !silent {
             for (resource, config) in &member.module.resources {
                 if let Some(Err(_)) = found.get(&config.local_provider) {
-                    let name = resource.within_config(path.clone());
-                    let detail = format!(
-                        "{name} uses the provider configuration {}, which no provider block declares. Add the block, or \
-                         change the resource's provider argument.",
-                        config.local_provider
-                    );
-                    diags.push(Diag::error("Provider configuration not present", detail));
+                    let name = resource.within_config(path.clone()).to_string();
+                    diags.push(not_present(&name, &config.local_provider));
+                }
+            }
+            for (local, resource) in member.module.made_up().filter(|_| path.is_root()) {
+                if find(tree, &path, &local).is_err() {
+                    diags.push(not_present(&resource.to_string(), &local));
                 }
             }
         }
@@ -330,6 +330,14 @@ pub(crate) fn resolve(tree: &mut Tree, silent: bool) -> Diags {
         }
     }
     diags
+}
+
+fn not_present(name: &str, local: &LocalProvider) -> Diag {
+    let detail = format!(
+        "{name} uses the provider configuration {local}, which no provider block declares. Add the block, or change the \
+         provider argument."
+    );
+    Diag::error("Provider configuration not present", detail)
 }
 
 /// The configuration that a module means by a local name; `Err` with its address if there is none.

@@ -1,0 +1,7 @@
+import {
+  to = kilnish_pot.zz
+  id = "x"
+}
+output "o" {
+  value = local.none
+}

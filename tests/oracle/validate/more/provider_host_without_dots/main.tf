@@ -1,0 +1,10 @@
+terraform {
+  required_providers {
+    a = {
+      source = "terraform/builtin/terraform"
+    }
+  }
+}
+output "o" {
+  value = local.none
+}
