@@ -86,7 +86,17 @@ pub(crate) struct Choices {
     #[arg(long, default_value_t = 10)]
     pub(crate) parallelism: usize,
     #[command(flatten)]
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
     pub(crate) language: Language,
+}
+
+/// How modules that lie elsewhere are fetched.
+#[derive(Args)]
+pub(crate) struct Fetching {
+    /// Take the newest modules that fit, and forget which ones were used so far.
+    #[arg(long)]
+    pub(crate) upgrade: bool,
 }
 
 /// Whose language it is.
@@ -164,6 +174,8 @@ pub(crate) struct ConsoleArgs {
     #[command(flatten)]
     pub(crate) values: Values,
     #[command(flatten)]
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
     pub(crate) language: Language,
 }
 
@@ -211,6 +223,8 @@ pub(crate) struct ValidateArgs {
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
     pub(crate) language: Language,
 }
 
@@ -222,6 +236,8 @@ pub(crate) struct GraphArgs {
     /// Stop after this pass.
     #[arg(long, value_name = "PASS")]
     pub(crate) after: Option<String>,
+    #[command(flatten)]
+    pub(crate) fetching: Fetching,
     #[command(flatten)]
     pub(crate) language: Language,
 }

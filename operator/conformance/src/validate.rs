@@ -32,7 +32,7 @@ async fn run_one(folder: PathBuf, settings: Settings) -> anyhow::Result<Result<(
     let mut files = read_folder(&folder, "", Dialect::Terraform)?;
     files.retain(|(name, _)| &**name != EXPECTED);
     let mut sources = Sources::new();
-    let diags = validate(&settings, folder, files, Dialect::Terraform, &mut sources)
+    let diags = validate(&settings, folder, files, None, Dialect::Terraform, &mut sources)
         .await
         .diags;
     let got: BTreeSet<String> = diags.iter().map(|diag| fact(diag, &sources)).collect();

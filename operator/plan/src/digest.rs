@@ -99,6 +99,11 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .iter()
         .map(|(path, folder)| json!([path.to_string(), &**folder]))
         .collect();
+    let packages: Vec<Json> = plan
+        .packages
+        .iter()
+        .map(|(path, pin)| json!([path.to_string(), pin.source, pin.version, pin.revision, pin.digest]))
+        .collect();
     let providers: Vec<Json> = plan
         .providers
         .iter()
@@ -130,6 +135,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         "lastBegun": seed.last_begun,
         "config": config_digest(plan.config.iter().map(|(name, text)| (&**name, &**text))),
         "modules": modules,
+        "packages": packages,
         "variables": variables,
         "providers": providers,
         "options": {

@@ -40,7 +40,7 @@ pub use function_results::FunctionResults;
 pub use look::look;
 pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, in_source_order, plan};
 pub use model::{
-    Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, Plan, ProviderPin, Reason,
+    Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan, ProviderPin, Reason,
     Summary,
 };
 pub use order::Order;

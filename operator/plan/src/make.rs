@@ -18,7 +18,7 @@ use futures::future::join_all;
 use crate::{
     engine::{Engine, Schemas, lock},
     function_results::FunctionResults,
-    model::{Action, Change, CheckStatus, Mode, Options, Plan, ProviderPin},
+    model::{Action, Change, CheckStatus, Mode, Options, PackagePin, Plan, ProviderPin},
     moves::{self, judge::Declared},
     node::{Node, Sight, build, cycle_faults, provider_faults},
     order::Order,
@@ -37,6 +37,8 @@ pub struct Inputs<'a> {
     pub tree: &'a Tree,
     /// Its files, name and text, as they were loaded.
     pub files: Vec<(Arc<str>, Arc<str>)>,
+    /// The packages of its modules that were fetched.
+    pub packages: BTreeMap<Module, PackagePin>,
     /// The input variables, typed, marked and validated.
     pub variables: BTreeMap<Arc<str>, Value>,
     /// The state as read.
@@ -269,6 +271,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
             .filter(|(path, _)| !path.is_root())
             .map(|(path, member)| (path.clone(), member.folder.clone()))
             .collect(),
+        packages: inputs.packages,
         variables: inputs.variables,
         previous_state: inputs.state,
         prior_state: refreshed,

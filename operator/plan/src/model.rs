@@ -283,6 +283,19 @@ pub struct ProviderPin {
     pub digest: String,
 }
 
+/// The package of a called module that was fetched.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PackagePin {
+    /// Where it comes from, without what may be secret.
+    pub source: String,
+    /// The version that was chosen, of a registry's module.
+    pub version: Option<String>,
+    /// What the place calls it, such as a commit.
+    pub revision: String,
+    /// Digest of all its files, `sha256:…`.
+    pub digest: String,
+}
+
 /// A whole plan.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
@@ -292,6 +305,8 @@ pub struct Plan {
     pub config: Vec<(Arc<str>, Arc<str>)>,
     /// The folder of each called module.
     pub modules: BTreeMap<Module, Arc<str>>,
+    /// The packages of those that were fetched: all that functions and providers can read of them.
+    pub packages: BTreeMap<Module, PackagePin>,
     /// The input variables, typed and marked.
     pub variables: BTreeMap<Arc<str>, Value>,
     /// The state as read from storage.

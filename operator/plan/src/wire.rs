@@ -13,13 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::{
     function_results::FunctionResults,
     model::{
-        Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, Plan, ProviderPin, Reason,
+        Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan, ProviderPin, Reason,
     },
     steps::{Op, Step, StepId},
 };
 
 /// Raised with each change of the form.
-const FORMAT: u32 = 5;
+const FORMAT: u32 = 6;
 /// How deep the parts of a plan stand in each other, with room to spare; values are bytes here, and have a limit of their
 /// own. Without it a damaged plan could overflow the stack.
 const MAX_DEPTH: usize = 64;
@@ -35,6 +35,7 @@ struct PlanWire {
     dialect: u8,
     config: Vec<(String, String)>,
     modules: Vec<(Vec<String>, String)>,
+    packages: Vec<(Vec<String>, PackageWire)>,
     variables: Vec<(String, ValueWire)>,
     #[serde(with = "serde_bytes")]
     previous_state: Vec<u8>,
@@ -51,6 +52,14 @@ struct PlanWire {
     functions: Vec<u8>,
     timestamp: String,
     errored: bool,
+}
+
+#[derive(Serialize, Deserialize)]
+struct PackageWire {
+    source: String,
+    version: Option<String>,
+    revision: String,
+    digest: String,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -205,6 +214,11 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .iter()
             .map(|(path, folder)| (module_out(path), folder.to_string()))
             .collect(),
+        packages: plan
+            .packages
+            .iter()
+            .map(|(path, pin)| (module_out(path), package_out(pin.clone())))
+            .collect(),
         variables: plan
             .variables
             .iter()
@@ -320,6 +334,11 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .into_iter()
             .map(|(path, folder)| (module_in(path), folder.into()))
             .collect(),
+        packages: wire
+            .packages
+            .into_iter()
+            .map(|(path, pin)| (module_in(path), package_in(pin)))
+            .collect(),
         variables,
         previous_state: ashlar_state::read(&wire.previous_state)?,
         prior_state: ashlar_state::read(&wire.prior_state)?,
@@ -334,6 +353,36 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
         timestamp: wire.timestamp,
         errored: wire.errored,
     })
+}
+
+fn package_out(pin: PackagePin) -> PackageWire {
+    let PackagePin {
+        source,
+        version,
+        revision,
+        digest,
+    } = pin;
+    PackageWire {
+        source,
+        version,
+        revision,
+        digest,
+    }
+}
+
+fn package_in(wire: PackageWire) -> PackagePin {
+    let PackageWire {
+        source,
+        version,
+        revision,
+        digest,
+    } = wire;
+    PackagePin {
+        source,
+        version,
+        revision,
+        digest,
+    }
 }
 
 fn module_out(module: &Module) -> Vec<String> {

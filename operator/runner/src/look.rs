@@ -15,6 +15,7 @@ use crate::{
     functions::ProviderFunctions,
     modules::Folders,
     outside::SystemOutside,
+    packages::Packages,
     plan::home,
     providers::{Place, choose, plugins},
     redact::redactor,
@@ -37,6 +38,8 @@ pub struct LookRequest {
     pub workspace: String,
     /// Whose language the module is in.
     pub dialect: Dialect,
+    /// Fetches modules that lie elsewhere, if they may be fetched.
+    pub packages: Option<Packages>,
 }
 
 /// A configuration over its state.
@@ -81,6 +84,7 @@ pub async fn look(
         root: request.folder.clone(),
         dialect: request.dialect,
         confines: None,
+        packages: request.packages,
     };
     let constants = BTreeMap::new();
     let (tree, mut diags) =

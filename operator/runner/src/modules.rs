@@ -12,7 +12,11 @@ use ashlar_config::{
     source::{ModuleSource, clean},
 };
 use ashlar_diag::{Diag, Diags, decode};
+use ashlar_plan::PackagePin;
+use ashlar_sources::package_name;
 use ashlar_value::Dialect;
+
+use crate::packages::Packages;
 
 /// Where the modules that a run's root module calls are found.
 #[derive(Clone, Debug, Default)]
@@ -20,8 +24,20 @@ pub enum Modules {
     /// In folders, as their sources name them.
     #[default]
     Beside,
+    /// There, and where they are fetched from.
+    Fetched(Packages),
     /// Among the run's files, each in a folder that is known: those of a stored plan.
     Kept(BTreeMap<Module, Arc<str>>),
+}
+
+impl Modules {
+    /// What was fetched for the modules of a run that has loaded them.
+    pub(crate) fn packages(&self) -> BTreeMap<Module, PackagePin> {
+        match self {
+            Self::Fetched(packages) => packages.by_call(),
+            Self::Beside | Self::Kept(_) => BTreeMap::new(),
+        }
+    }
 }
 
 /// Finds modules in the folders that their sources name.
@@ -32,10 +48,21 @@ pub struct Folders {
     pub dialect: Dialect,
     /// The folder outside of which nothing is read, be it by way of links, if there are bounds.
     pub confines: Option<PathBuf>,
+    /// Fetches modules that lie elsewhere, if they may be fetched.
+    pub packages: Option<Packages>,
 }
 
 impl Library for Folders {
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        if let Some(packages) = &self.packages {
+            let found = match request.source {
+                ModuleSource::Local(path) => packages.beside(request, path, self.dialect),
+                _ => Some(packages.fetch(request, &self.root, self.dialect)),
+            };
+            if let Some(found) = found {
+                return found;
+            }
+        }
         let folder = beside(request)?;
         let unreadable = |error: std::io::Error| {
             let detail = format!("{}, called as {}, cannot be read: {error}.", folder, request.path);
@@ -71,10 +98,12 @@ impl Library for Folders {
 fn beside(request: &ModuleRequest<'_>) -> Result<String, Diags> {
     let ModuleSource::Local(path) = request.source else {
         let detail = format!(
-            "Ashlar does not fetch modules yet, and {} is none beside this one. Copy it into a folder, and name that.",
-            request.source
+            "The module {} lies elsewhere, and is not among the files that are at hand.",
+            package_name(request.source)
         );
-        return Err(Diag::error("Not supported yet", detail).at(request.span).into());
+        return Err(Diag::error("Module not installed", detail)
+            .at(request.span)
+            .into());
     };
     Ok(clean(&format!("{}/{path}", request.from)))
 }

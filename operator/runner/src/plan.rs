@@ -106,12 +106,17 @@ pub(crate) fn load_from(
     sources: &mut Sources,
 ) -> (Tree, SourceFiles, Diags) {
     match modules {
-        Modules::Beside => {
+        Modules::Beside | Modules::Fetched(_) => {
             let root = folder.to_owned();
+            let packages = match modules {
+                Modules::Fetched(packages) => Some(packages.clone()),
+                _ => None,
+            };
             let mut library = Folders {
                 root,
                 dialect,
                 confines: confines.map(Path::to_owned),
+                packages,
             };
             load_module(files, dialect, &mut library, sources)
         }
@@ -219,6 +224,7 @@ async fn attempt(
             *schemas = fetched;
             let inputs = Inputs {
                 tree: &tree,
+                packages: request.modules.packages(),
                 files,
                 variables,
                 state: request.state,

@@ -16,6 +16,7 @@ use crate::{
     functions::ProviderFunctions,
     modules::Folders,
     outside::SystemOutside,
+    packages::Packages,
     plan::home,
     providers::{Place, choose, plugins},
     settings::Settings,
@@ -36,11 +37,18 @@ pub async fn validate(
     settings: &Settings,
     folder: PathBuf,
     files: SourceFiles,
+    packages: Option<Packages>,
     dialect: Dialect,
     sources: &mut Sources,
 ) -> Validated {
     let mut limits = Diags::new();
-    let diags = attempt(settings, folder, files, dialect, sources, &mut limits).await;
+    let library = Folders {
+        root: folder,
+        dialect,
+        confines: None,
+        packages,
+    };
+    let diags = attempt(settings, library, files, sources, &mut limits).await;
     Validated {
         diags: in_source_order(diags),
         limits,
@@ -49,17 +57,12 @@ pub async fn validate(
 
 async fn attempt(
     settings: &Settings,
-    folder: PathBuf,
+    mut library: Folders,
     files: SourceFiles,
-    dialect: Dialect,
     sources: &mut Sources,
     limits: &mut Diags,
 ) -> Diags {
-    let mut library = Folders {
-        root: folder.clone(),
-        dialect,
-        confines: None,
-    };
+    let (folder, dialect) = (library.root.clone(), library.dialect);
     let (tree, mut diags) = ashlar_config::load(files, dialect, &BTreeMap::new(), &mut library, sources);
     if diags.has_errors() {
         return diags;

@@ -62,6 +62,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         options: Options::default(),
         config: Vec::new(),
         modules: BTreeMap::new(),
+        packages: BTreeMap::new(),
         variables: BTreeMap::new(),
         previous_state: state.clone(),
         prior_state: state,

@@ -15,7 +15,7 @@ use ashlar_store::file::FileStore;
 use ashlar_syntax::{is_unfinished, parse_expression};
 use rustyline::{Config, DefaultEditor, error::ReadlineError};
 
-use super::{inputs, session};
+use super::{inputs, packages::Fetched, session};
 use crate::{args::ConsoleArgs, printer::Printer};
 
 const HELP: &str = "\
@@ -44,6 +44,7 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
         }
     };
     printer.diags(&recovered.warnings, &sources);
+    let fetched = Fetched::open(&dir, &args.fetching, printer)?;
     let request = LookRequest {
         files: read_folder(&dir, "", args.language.dialect)?,
         inputs: given,
@@ -52,8 +53,10 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
         folder: dir,
         workspace: "default".to_owned(),
         dialect: args.language.dialect,
+        packages: Some(fetched.packages.clone()),
     };
     let (looked, diags) = look(&settings, request, &mut sources).await;
+    fetched.keep(looked.is_some())?;
     printer.diags(&diags, &sources);
     let Some(looked) = looked else {
         return Ok(ExitCode::FAILURE);

@@ -11,7 +11,7 @@ use ashlar_plan::{
 use ashlar_runner::{Folders, load_module};
 use ashlar_store::file::FileStore;
 
-use super::inputs;
+use super::{inputs, packages::Fetched};
 use crate::{args::GraphArgs, printer::Printer};
 
 /// Runs the command. Schemas are not asked for: references inside provider blocks show only where they stand outside of
@@ -27,10 +27,12 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
         );
     }
     let mut sources = Sources::new();
+    let fetched = Fetched::open(&args.place.dir, &args.fetching, printer)?;
     let mut library = Folders {
         root: args.place.dir.clone(),
         dialect: args.language.dialect,
         confines: None,
+        packages: Some(fetched.packages.clone()),
     };
     let (tree, _, diags) = load_module(
         &inputs::module_files(&args.place.dir, args.language.dialect)?,
@@ -38,6 +40,7 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
         &mut library,
         &mut sources,
     );
+    fetched.keep(!diags.has_errors())?;
     printer.diags(&diags, &sources);
     if diags.has_errors() {
         return Ok(ExitCode::FAILURE);

@@ -2,10 +2,12 @@
 
 pub(crate) mod apply;
 pub(crate) mod console;
+pub(crate) mod credentials;
 pub(crate) mod gate;
 pub(crate) mod graph;
 pub(crate) mod identity;
 pub(crate) mod inputs;
+pub(crate) mod packages;
 pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod session;

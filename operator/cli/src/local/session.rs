@@ -9,7 +9,7 @@ use ashlar_provider::{Fence, Launcher, Redactor};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_store::{Recovered, file::FileStore};
 
-use super::{identity::Identity, inputs, progress::Lines};
+use super::{identity::Identity, inputs, packages::Fetched, progress::Lines};
 use crate::{
     args::{Choices, Place, Values},
     printer::Printer,
@@ -90,8 +90,9 @@ impl<'a> Session<'a> {
         } else {
             Mode::Normal
         };
+        let fetched = Fetched::open(&self.dir, &choices.fetching, self.printer)?;
         let request = PlanRequest {
-            modules: Modules::default(),
+            modules: Modules::Fetched(fetched.packages.clone()),
             files: inputs::module_files(&self.dir, choices.language.dialect)?,
             inputs: given,
             sources,
@@ -115,6 +116,7 @@ impl<'a> Session<'a> {
             diags,
             redact,
         } = plan(&self.settings, request, &Lines::new(self.printer)).await;
+        fetched.keep(plan.is_some())?;
         let diags = masked(diags, &redact);
         let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
             return Err(self.told(&diags, &sources));
@@ -153,7 +155,7 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
     };
     Ok(Settings {
         mirrors: mirrors(place, dir),
-        cache: cache_folder(dir),
+        cache: cache_folder(dir).join("plugins"),
         scratch: scratch.to_owned(),
         writable: Vec::new(),
         launcher,
@@ -185,12 +187,11 @@ fn mirrors(place: &Place, dir: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-fn cache_folder(dir: &Path) -> PathBuf {
+/// Where what is the same for all folders is kept.
+pub(crate) fn cache_folder(dir: &Path) -> PathBuf {
     let home = || std::env::home_dir().map(|home| home.join(".cache"));
     let base = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .or_else(home);
-    base.unwrap_or_else(|| dir.join(".ashlar"))
-        .join("ashlar")
-        .join("plugins")
+    base.unwrap_or_else(|| dir.join(".ashlar")).join("ashlar")
 }

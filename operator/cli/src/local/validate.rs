@@ -6,7 +6,7 @@ use ashlar_diag::{Diag, Diags, Severity, Sources, Span, shown};
 use ashlar_runner::{Validated, read_folder, validate};
 use serde_json::{Value as Json, json};
 
-use super::session;
+use super::{packages::Fetched, session};
 use crate::{args::ValidateArgs, printer::Printer};
 
 /// Runs the command.
@@ -16,7 +16,21 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
     let settings = session::settings(&args.place, &dir, scratch.path())?;
     let mut sources = Sources::new();
     let Validated { diags, limits } = match read_folder(&dir, "", args.language.dialect) {
-        Ok(files) => validate(&settings, dir, files, args.language.dialect, &mut sources).await,
+        Ok(files) => {
+            let fetched = Fetched::open(&dir, &args.fetching, printer)?;
+            let packages = Some(fetched.packages.clone());
+            let validated = validate(
+                &settings,
+                dir,
+                files,
+                packages,
+                args.language.dialect,
+                &mut sources,
+            )
+            .await;
+            fetched.keep(!validated.diags.has_errors())?;
+            validated
+        }
         Err(error) => {
             let detail = format!("The folder {} cannot be read: {error}.", dir.display());
             Validated {

@@ -46,6 +46,7 @@ impl Stubs {
                 root: root.to_owned(),
                 dialect: Dialect::Terraform,
                 confines: None,
+                packages: None,
             },
             data: data.to_owned(),
             found: BTreeMap::new(),

@@ -257,6 +257,7 @@ impl Bench {
             root: self.work.clone(),
             dialect: Dialect::Terraform,
             confines: None,
+            packages: None,
         }
     }
 
@@ -281,6 +282,7 @@ impl Bench {
             &self.settings,
             self.work.clone(),
             self.module_files()?,
+            None,
             Dialect::Terraform,
             &mut sources,
         )

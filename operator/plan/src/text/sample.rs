@@ -149,6 +149,7 @@ pub(crate) fn plan(changes: Vec<Change>) -> Plan {
     Plan {
         options: Options::default(),
         modules: std::collections::BTreeMap::new(),
+        packages: std::collections::BTreeMap::new(),
         config: Vec::new(),
         variables: BTreeMap::new(),
         previous_state: Default::default(),

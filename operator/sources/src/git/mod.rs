@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 pub use self::refs::Reference;
 use self::{
     checkout::{Objects, Submodule},
+    program::Program,
     refs::{Refs, Wanted},
     remote::{Meter, Remote},
 };
@@ -170,12 +171,17 @@ impl Git {
 
     fn refs(&self, address: &Address, prefixes: &[String]) -> Result<(Option<Remote>, Refs), Fault> {
         if self.program {
-            let refs = program::refs(address, prefixes, self.deadline, &self.web.limits)?;
+            let refs = self.program_at(address)?.refs(prefixes)?;
             return Ok((None, refs));
         }
         let mut remote = self.open(address)?;
         let refs = remote.refs(prefixes)?;
         Ok((Some(remote), refs))
+    }
+
+    fn program_at<'a>(&'a self, address: &'a Address) -> Result<Program<'a>, Fault> {
+        let identity = self.wallet.of(address).identity;
+        Program::new(address, identity.as_deref(), self.deadline, &self.web.limits)
     }
 
     fn open(&self, address: &Address) -> Result<Remote, Fault> {
@@ -305,14 +311,7 @@ impl Git {
         if let Some(id) = direct {
             let fetched = match remote {
                 Some(remote) => remote.pack(&[id], true, folder).map(|bundle| vec![bundle]),
-                None => program::fetch(
-                    address,
-                    &[id.to_string()],
-                    true,
-                    folder,
-                    self.deadline,
-                    &self.web.limits,
-                ),
+                None => self.program_at(address)?.fetch(&[id.to_string()], true, folder),
             };
             match fetched {
                 Ok(bundles) => return Ok((Objects::new(bundles), id)),
@@ -340,7 +339,7 @@ impl Git {
             Some(remote) => vec![remote.pack(&ids, false, &all)?],
             None => {
                 let specs = prefixes.map(|prefix| format!("{prefix}*"));
-                program::fetch(address, &specs, false, &all, self.deadline, &self.web.limits)?
+                self.program_at(address)?.fetch(&specs, false, &all)?
             }
         };
         let mut objects = Objects::new(bundles);

@@ -10,6 +10,7 @@ mod artifact;
 mod buckets;
 mod git;
 mod git_server;
+mod hostile;
 mod modules;
 mod oci;
 mod pack;

@@ -148,15 +148,21 @@ impl RunStore for FileStore {
     }
 }
 
+/// Makes the folder of our own files, which no repository should take in.
+pub fn make_own_folder(folder: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(folder)?;
+    let ignore = folder.join(".gitignore");
+    if !ignore.exists() {
+        // Journals may hold secrets.
+        fs::write(&ignore, "*\n")?;
+    }
+    Ok(())
+}
+
 impl Inner {
     fn open(paths: Paths, info: &LockInfo) -> Result<(Self, Recovered), Diags> {
         let make = |error| DiskError::new("make", &paths.own, error).diags(lock::SUMMARY);
-        fs::create_dir_all(&paths.own).map_err(make)?;
-        let ignore = paths.own.join(".gitignore");
-        if !ignore.exists() {
-            // Journals may hold secrets; no repository should.
-            fs::write(&ignore, "*\n").map_err(make)?;
-        }
+        make_own_folder(&paths.own).map_err(make)?;
         // Ours first: were the state file opened while this process holds it, closing it would free Terraform's lock.
         let mut lock = Lock::take(&paths.own.join("lock"), paths.lock_info.clone())?;
         let held = match OpenOptions::new().read(true).write(true).open(&paths.state) {
