@@ -102,7 +102,15 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
     let packages: Vec<Json> = plan
         .packages
         .iter()
-        .map(|(path, pin)| json!([path.to_string(), pin.source, pin.version, pin.revision, pin.digest]))
+        .map(|(path, pin)| {
+            json!([
+                path.to_string(),
+                pin.source,
+                pin.version,
+                pin.revision,
+                pin.digest
+            ])
+        })
         .collect();
     let providers: Vec<Json> = plan
         .providers

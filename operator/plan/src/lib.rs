@@ -40,8 +40,8 @@ pub use function_results::FunctionResults;
 pub use look::look;
 pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, in_source_order, plan};
 pub use model::{
-    Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan, ProviderPin, Reason,
-    Summary,
+    Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan,
+    ProviderPin, Reason, Summary,
 };
 pub use order::Order;
 pub use steps::{Line, Op, Step, StepId};

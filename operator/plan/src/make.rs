@@ -5,7 +5,7 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{ConfigResource, Provider as ProviderAddr};
+use ashlar_addr::{ConfigResource, Module, Provider as ProviderAddr};
 use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;

@@ -13,7 +13,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     function_results::FunctionResults,
     model::{
-        Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan, ProviderPin, Reason,
+        Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan,
+        ProviderPin, Reason,
     },
     steps::{Op, Step, StepId},
 };

@@ -165,8 +165,12 @@ fn folder_of(source: &ModuleSource, package_folder: &str, content: &Content) -> 
     subfolder::expand(&content.folder, &folder).map_err(|fault| ModuleFault::new(Summary::NoFolder, fault))
 }
 
+/// A folder of this machine: whoever changes it wants that seen, as with Terraform, which makes a link.
 fn is_local(source: &ModuleSource) -> bool {
-    matches!(source, ModuleSource::Remote(package) if package.address.starts_with("file:"))
+    let ModuleSource::Remote(package) = source else {
+        return false;
+    };
+    package.address.starts_with("file:") && package.getter.as_deref().is_none_or(|getter| getter == "file")
 }
 
 fn pinned_version(pin: &Pin) -> Option<Version> {

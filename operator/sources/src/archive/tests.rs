@@ -183,4 +183,16 @@ fn hostile_zips_are_refused() {
     };
     let told = unpacked(&many, Kind::Zip, &limits).unwrap_err();
     assert!(told.contains("more than 10 files"), "{told}");
+    // A list that says of itself that it is longer is not even read.
+    let mut long = many.clone();
+    let record = long.len() as u64;
+    long.extend(b"PK\x06\x06");
+    long.extend([0; 28]);
+    long.extend(5_000_000_u64.to_le_bytes());
+    long.extend([0; 16]);
+    long.extend(b"PK\x06\x07\0\0\0\0");
+    long.extend(record.to_le_bytes());
+    long.extend([1, 0, 0, 0]);
+    long.extend(b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0");
+    refused(&long, Kind::Zip, "more than 50000 files");
 }
