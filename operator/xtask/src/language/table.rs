@@ -558,13 +558,13 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "data",
                 "config/src/check/mod.rs",
-                "",
+                "plan/src/asserts.rs",
                 "At most one; seen by this check alone.",
             ),
             row(
                 "assert",
                 "config/src/check/mod.rs",
-                "",
+                "plan/src/asserts.rs",
                 "At least one; see below.",
             ),
         ],
@@ -582,7 +582,12 @@ pub(super) const CHAPTERS: &[Chapter] = &[
                 "",
                 "Must refer to something.",
             ),
-            row("error_message", "eval/src/check_rule.rs", "", ""),
+            row(
+                "error_message",
+                "eval/src/check_rule.rs",
+                "plan/src/asserts.rs",
+                "",
+            ),
         ],
     },
     Chapter {
@@ -592,8 +597,8 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         read: "",
         example: "moved {\n  from = terraform_data.b\n  to   = terraform_data.a\n}\n\nresource \"terraform_data\" \"a\" {}\n",
         rows: &[
-            row("from", "config/src/address.rs", "", ""),
-            row("to", "config/src/address.rs", "", ""),
+            row("from", "config/src/address.rs", "plan/src/moves/mod.rs", ""),
+            row("to", "config/src/address.rs", "plan/src/moves/mod.rs", ""),
         ],
     },
     Chapter {
@@ -603,14 +608,19 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         read: "",
         example: "removed {\n  from = terraform_data.a\n}\n",
         rows: &[
-            row("from", "config/src/address.rs", "", ""),
+            row("from", "config/src/address.rs", "plan/src/removed.rs", ""),
             row("lifecycle", "", "", "See below."),
-            row("connection", "config/src/provisioner_block.rs", "", ""),
+            row(
+                "connection",
+                "config/src/provisioner_block.rs",
+                "",
+                "Only for provisioners, which are refused.",
+            ),
             row(
                 "provisioner",
                 "config/src/provisioner_block.rs",
                 "",
-                "With `when = destroy` only.",
+                "With `when = destroy` only; refused when planned.",
             ),
         ],
     },
@@ -634,11 +644,26 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         read: "",
         example: "import {\n  to = terraform_data.a\n  id = \"b\"\n}\n\nresource \"terraform_data\" \"a\" {}\n",
         rows: &[
-            row("to", "config/src/check/import.rs", "", ""),
-            row("provider", "config/src/check/import.rs", "", ""),
-            row("for_each", "config/src/check/import.rs", "", ""),
-            row("id", "config/src/check/import.rs", "", ""),
-            row("identity", "config/src/check/import.rs", "", ""),
+            row("to", "config/src/check/import.rs", "plan/src/imports.rs", ""),
+            row(
+                "provider",
+                "config/src/check/import.rs",
+                "plan/src/imports.rs",
+                "",
+            ),
+            row(
+                "for_each",
+                "config/src/check/import.rs",
+                "plan/src/imports.rs",
+                "",
+            ),
+            row("id", "config/src/check/import.rs", "plan/src/imports.rs", ""),
+            row(
+                "identity",
+                "config/src/check/import.rs",
+                "plan/src/imports.rs",
+                "",
+            ),
         ],
     },
     Chapter {
