@@ -10,6 +10,8 @@ mod eval_rows;
 mod layers;
 mod measure;
 mod table;
+mod tree;
+mod tree_config;
 
 use anyhow::Result;
 
@@ -24,11 +26,13 @@ pub(crate) struct Args {
 enum What {
     Engine(engine::Args),
     Eval(eval::Args),
+    Tree(tree::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
         What::Engine(args) => engine::run(args),
         What::Eval(args) => eval::run(args),
+        What::Tree(args) => tree::run(args),
     }
 }

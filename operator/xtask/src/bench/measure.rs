@@ -1,8 +1,11 @@
 //! What one command costs: wall time, CPU time, peak memory, as the kernel counted them.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
@@ -44,6 +47,87 @@ pub(super) fn run(command: &mut Command, log: &Path) -> Result<Cost> {
         cpu: rusage.utime + rusage.stime,
         peak: rusage.maxrss,
     })
+}
+
+/// As [`run`], with the peak of the program alone, and that of all programs that it started, added up. What is short-lived
+/// is looked at every few milliseconds.
+pub(super) fn run_with_plugins(command: &mut Command, log: &Path) -> Result<(Cost, u64)> {
+    let file = File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+    command
+        .stdin(Stdio::null())
+        .stdout(file.try_clone()?)
+        .stderr(file);
+    let start = Instant::now();
+    let child = command
+        .spawn()
+        .with_context(|| format!("cannot start {}", process::show(command)))?;
+    let id = child.id();
+    let ended = AtomicBool::new(false);
+    let (waited, peaks) = thread::scope(|scope| {
+        let watch = scope.spawn(|| {
+            let mut peaks = BTreeMap::new();
+            while !ended.load(Ordering::Relaxed) {
+                look(id, &mut peaks);
+                thread::sleep(Duration::from_millis(5));
+            }
+            peaks
+        });
+        let waited = child.wait4().map(|used| (used, start.elapsed()));
+        ended.store(true, Ordering::Relaxed);
+        (waited, watch.join().unwrap_or_default())
+    });
+    let (ResUse { status, rusage }, wall) = waited?;
+    if !status.success() {
+        bail!(
+            "{} ended with {status}; the end of what it printed:\n{}",
+            process::show(command),
+            process::tail(log, 4000)?
+        );
+    }
+    let cost = Cost {
+        wall,
+        cpu: rusage.utime + rusage.stime,
+        peak: peaks
+            .get(&id)
+            .copied()
+            .context("it ended before it could be looked at")?,
+    };
+    Ok((
+        cost,
+        peaks
+            .iter()
+            .filter(|(other, _)| **other != id)
+            .map(|(_, peak)| peak)
+            .sum(),
+    ))
+}
+
+/// Notes the largest resident sets, in bytes, of a process and of all below it. After a process has become another program
+/// its figure starts anew, so the last one counts.
+fn look(top: u32, peaks: &mut BTreeMap<u32, u64>) {
+    let mut family = vec![top];
+    let mut next = 0;
+    while let Some(parent) = family.get(next).copied() {
+        next += 1;
+        let tasks = fs::read_dir(format!("/proc/{parent}/task"))
+            .into_iter()
+            .flatten()
+            .flatten();
+        for task in tasks {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            family.extend(
+                children
+                    .split_whitespace()
+                    .filter_map(|id| id.parse::<u32>().ok()),
+            );
+        }
+        let status = fs::read_to_string(format!("/proc/{parent}/status")).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kilobytes = peak.and_then(|peak| peak.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+        if let Some(kilobytes) = kilobytes {
+            peaks.insert(parent, kilobytes * 1024);
+        }
+    }
 }
 
 /// The median of each figure by itself; the lower one of the two in the middle. `None` without costs.
