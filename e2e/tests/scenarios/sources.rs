@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use ashlar_e2e::{Bench, Flux, Hosts, Namespace, Operator, condition, reason};
+use ashlar_xtask::layout;
 use serde_json::{Value, json};
 
 use crate::kiln;
@@ -30,6 +31,15 @@ fn workspace(namespace: &Namespace, source: Value, spec: Value) -> String {
     let mut spec = spec;
     spec["source"] = source;
     kiln::workspace(namespace, "", spec)
+}
+
+/// The API server takes this example.
+fn example(namespace: &Namespace, name: &str) -> Result<()> {
+    let file = layout::root().join(format!("examples/sources/{name}.yaml"));
+    let file = file.to_str().context("the path is no text")?;
+    namespace
+        .kubectl(&["apply", "--dry-run=server", "-f", file])
+        .map(drop)
 }
 
 fn message(workspace: &Value, kind: &str) -> Option<String> {
@@ -239,6 +249,7 @@ fn fluxs_objects_are_followed_and_their_artifacts_verified() -> Result<()> {
 
     // Flux comes later than the operator, and is noticed.
     let _flux = Flux::start(&namespace)?;
+    example(&namespace, "flux")?;
     namespace.apply(&repository(&hosts))?;
     fetched(&namespace, &first)?;
     let second = hosts.commit("pots", &[("live/main.tf", MAIN), ("live/glaze.txt", "blue")])?;
@@ -502,6 +513,9 @@ fn a_source_that_cannot_be_meant_is_refused_at_once() -> Result<()> {
     );
     for path in [".", "./", "a/b", "a..b/..c"] {
         check(json!({"git": plain, "path": path}), "");
+    }
+    for name in ["git", "oci", "modules"] {
+        example(&namespace, name)?;
     }
     Ok(())
 }
