@@ -6,6 +6,7 @@ use ashlar_addr::{LocalProvider, Module as ModuleAddr, Provider, ProviderConfig}
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Shape, Subject, references};
 use ashlar_syntax::{Block, Body, Expr, is_identifier};
+use ashlar_value::Dialect;
 
 use crate::{
     BAD_NAME,
@@ -41,12 +42,13 @@ impl Loader {
             }
         }
         let mut content = SHAPE.content(block.body, Some(block.open), diags);
-        let count = content.take("count").map(|attribute| attribute.expr);
-        let for_each = content.take("for_each");
-        diags.extend(both_repetitions(count.as_ref(), for_each.as_ref()));
+        let (count, for_each) = (content.take("count"), content.take("for_each"));
+        let given = [count.as_ref(), for_each.as_ref(), None];
+        diags.extend(both_repetitions(given, Dialect::Terraform));
+        let count = count.map(|attribute| attribute.expr);
         let named = content
             .take("provider")
-            .and_then(|attribute| provider_reference(&attribute.expr, diags));
+            .and_then(|attribute| provider_reference(&attribute.expr, Dialect::Terraform, diags));
         let mut configs = content.blocks.into_iter();
         let config = configs.next();
         if let Some(again) = configs.next() {

@@ -9,13 +9,13 @@ use std::{
 };
 
 use ashlar_addr::{Constraints, Mode, Module as ModuleAddr};
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Span};
 use ashlar_eval::{
     Given, Reference, Scope, Subject, evaluate, evaluate_as, only_arguments, references, undeclared,
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
-use ashlar_value::{Dialect, Marks, Type, Value};
+use ashlar_value::{Dialect, Mark, Marks, Type, Value, convert};
 use petgraph::{
     algo::kosaraju_scc,
     graph::{DiGraph, NodeIndex},
@@ -23,7 +23,7 @@ use petgraph::{
 
 use crate::{
     Local, Module, ModuleCall,
-    check::circle_of,
+    check::{circle_of, repeat::for_each_value},
     check_reference,
     early_caps::NoFiles,
     source::{ModuleSource, SourceFault},
@@ -58,7 +58,7 @@ impl Scope for Early<'_> {
         let module = self.module;
         match &reference.subject {
             Subject::Var(name) => match (module.variables.get(name), self.constants.get(name)) {
-                (Some(_), Some(value)) => Ok(value.clone()),
+                (Some(variable), Some(value)) => Ok(variable.marked(value.clone())),
                 (Some(variable), None) => Ok(variable.marked(Value::unknown(variable.ty.without_optional()))),
                 (None, _) => {
                     let known = module.variables.keys().map(|name| &**name);
@@ -181,8 +181,11 @@ impl<'m> Early<'m> {
     /// Evaluates the locals that a call needs for any of its arguments, each once, those first that others need. Is one of
     /// them at fault?
     pub(crate) fn prepare(&self, call: &ModuleCall) -> bool {
+        self.prepare_locals(&needed_by_call(call))
+    }
+
+    fn prepare_locals(&self, own: &[Arc<str>]) -> bool {
         let mut seen = BTreeSet::new();
-        let own = needed_by_call(call);
         let mut open: Vec<(Arc<str>, bool)> = own.iter().map(|name| (name.clone(), false)).collect();
         while let Some((name, ready)) = open.pop() {
             let Some(local) = self.module.locals.get(&name) else {
@@ -196,7 +199,7 @@ impl<'m> Early<'m> {
                 open.extend(needed(&local.expr).into_iter().map(|name| (name, false)));
             }
         }
-        self.any_failed(&own)
+        self.any_failed(own)
     }
 
     fn local(&self, name: &str, local: &Local) -> Option<Value> {
@@ -236,6 +239,75 @@ impl<'m> Early<'m> {
             .faults
     }
 
+    /// Faults of a provider's `for_each`, which is known early or never.
+    pub(crate) fn for_each(&self, expr: &Expr) -> Diags {
+        let mut diags = self.static_faults(expr);
+        if !diags.has_errors() {
+            self.prepare_locals(&needed(expr));
+            let (value, faults) = evaluate(expr, self);
+            let failed = faults.has_errors();
+            diags.extend(faults);
+            if !failed {
+                diags.extend(for_each_value(&value, expr, self.dialect()));
+            }
+        }
+        diags
+    }
+
+    /// What in an expression cannot be known while modules are loaded, as OpenTofu tells it.
+    pub(crate) fn static_faults(&self, expr: &Expr) -> Diags {
+        let mut diags = Diags::new();
+        self.find_dynamic(expr, expr.span, &mut BTreeSet::new(), &mut diags);
+        diags
+    }
+
+    /// `top`: the expression that is wanted. `seen`: locals that were looked at.
+    fn find_dynamic(&self, expr: &Expr, top: Span, seen: &mut BTreeSet<Arc<str>>, diags: &mut Diags) {
+        let (found, faults) = references(expr);
+        diags.extend(faults);
+        for reference in &found {
+            let module = self.module;
+            let (summary, detail) = match &reference.subject {
+                Subject::Local(name) => match module.locals.get(name) {
+                    Some(local) => {
+                        if !seen.insert(name.clone()) {
+                            continue;
+                        }
+                        let mut inner = Diags::new();
+                        self.find_dynamic(&local.expr, top, seen, &mut inner);
+                        let failed = inner.has_errors();
+                        diags.extend(inner);
+                        if failed {
+                            let detail = format!("It needs local.{name}, which is not known yet.");
+                            diags.push(Diag::error("Unable to compute static value", detail).at(top));
+                        }
+                        continue;
+                    }
+                    None => ("Undefined local", format!("There is no local value {name:?}.")),
+                },
+                Subject::Var(name) => match module.variables.get(name) {
+                    Some(variable) if variable.never_constant => (
+                        "Unable to use variable in static context",
+                        format!("The variable {name:?} is declared with const = false, so its value is not known yet."),
+                    ),
+                    Some(_) => continue,
+                    None => ("Undefined variable", format!("There is no variable {name:?}.")),
+                },
+                Subject::Path(_) | Subject::Terraform(_) => continue,
+                Subject::Module { .. } => (
+                    "Module output not supported in static context",
+                    "Outputs are known only once modules are run.".to_owned(),
+                ),
+                _ => (
+                    "Dynamic value in static context",
+                    "This is not known while the configuration is read. Use variables, locals made of them, and literals."
+                        .to_owned(),
+                ),
+            };
+            diags.push(Diag::error(summary, detail).at(reference.span));
+        }
+    }
+
     /// The constraints on a called module's version. Empty if nothing is asked.
     pub(crate) fn version(&self, expr: &Expr) -> Result<Constraints, Diags> {
         self.only_constants(expr, "version", false)?;
@@ -255,6 +327,9 @@ impl<'m> Early<'m> {
     pub(crate) fn source(&self, expr: &Expr, versioned: bool) -> Result<ModuleSource, Diags> {
         self.only_constants(expr, "source", true)?;
         let value = self.text(expr, "Unknown module source")?;
+        if self.dialect() == Dialect::OpenTofu && value.is_null() {
+            return Err(unsuitable(expr).into());
+        }
         let text = value.as_str().map_or("", |text| &**text);
         if text.len() > LONGEST_SOURCE {
             let detail = "No source of a module is that long.";
@@ -318,7 +393,16 @@ impl<'m> Early<'m> {
     }
 
     fn text(&self, expr: &Expr, unknown: &'static str) -> Result<Value, Diags> {
-        let (value, diags) = evaluate_as(expr, &Type::String, self);
+        let (value, diags) = match self.dialect() {
+            Dialect::Terraform => evaluate_as(expr, &Type::String, self),
+            Dialect::OpenTofu => {
+                let (value, diags) = evaluate(expr, self);
+                let Ok(text) = convert(&value, &Type::String) else {
+                    return Err(unsuitable(expr).into());
+                };
+                (text, diags)
+            }
+        };
         let (value, diags) = if self.caps.take_asked() {
             (Value::dynamic(), Diags::new())
         } else {
@@ -326,6 +410,12 @@ impl<'m> Early<'m> {
         };
         if diags.has_errors() {
             return Err(diags);
+        }
+        if self.dialect() == Dialect::OpenTofu && value.marks().contains(Mark::Sensitive) {
+            let detail = "What is sensitive cannot tell where a module is.";
+            return Err(Diag::error("Sensitive value not allowed", detail)
+                .at(expr.span)
+                .into());
         }
         if !value.is_wholly_known() {
             let detail =
@@ -336,6 +426,10 @@ impl<'m> Early<'m> {
     }
 
     fn only_constants(&self, expr: &Expr, what: &'static str, paths: bool) -> Result<(), Diags> {
+        if self.dialect() == Dialect::OpenTofu {
+            let faults = self.static_faults(expr);
+            return if faults.has_errors() { Err(faults) } else { Ok(()) };
+        }
         let (found, faults) = references(expr);
         if faults.has_errors() {
             return Err(faults);
@@ -376,4 +470,8 @@ fn needed_by_call(call: &ModuleCall) -> Vec<Arc<str>> {
         .chain(&call.version)
         .flat_map(needed)
         .collect()
+}
+
+fn unsuitable(expr: &Expr) -> Diag {
+    Diag::error("Unsuitable value type", "A string is required.").at(expr.start())
 }

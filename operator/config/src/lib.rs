@@ -19,6 +19,7 @@ mod lifecycle;
 mod limits;
 mod load;
 mod model;
+mod opentofu;
 mod output_block;
 mod overrides;
 mod passing;

@@ -6,7 +6,7 @@ use ashlar_addr::{Mode, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{CheckRule, Shape, Subject, constant, evaluate_constant, references};
 use ashlar_syntax::{Attribute, Block, Expr, Literal, Step, Traversal};
-use ashlar_value::{Number, Path, PathStep, Type, Value};
+use ashlar_value::{Dialect, Number, Path, PathStep, Type, Value, convert};
 
 use crate::{
     model::{ActionTrigger, IgnoreChanges, Lifecycle},
@@ -29,18 +29,50 @@ pub(crate) const SHAPE: Shape = Shape {
     ],
 };
 
+const OPENTOFU: Shape = Shape {
+    required: &[],
+    optional: &[
+        "create_before_destroy",
+        "prevent_destroy",
+        "ignore_changes",
+        "replace_triggered_by",
+        "enabled",
+        "destroy",
+    ],
+    blocks: &[("precondition", &[]), ("postcondition", &[])],
+};
+
 impl Lifecycle {
     /// Reads the block of a resource.
-    pub(crate) fn read(block: Block, resource: &Resource, overriding: bool, diags: &mut Diags) -> Self {
-        let mut content = SHAPE.content(block.body, Some(block.open), diags);
-        let mut lifecycle = Lifecycle::default();
+    pub(crate) fn read(
+        block: Block,
+        resource: &Resource,
+        overriding: bool,
+        dialect: Dialect,
+        diags: &mut Diags,
+    ) -> Self {
+        let header = block.header();
+        let shape = match dialect {
+            Dialect::Terraform => SHAPE,
+            Dialect::OpenTofu => OPENTOFU,
+        };
+        let mut content = shape.content(block.body, Some(block.open), diags);
+        let mut lifecycle = Lifecycle {
+            enabled: content.take("enabled"),
+            ..Lifecycle::default()
+        };
         if resource.mode == Mode::Managed {
             let mut flag = |name| {
                 let attribute = content.take(name)?;
                 constant(&attribute.expr, &Type::Bool, diags)?.as_bool()
             };
             lifecycle.create_before_destroy = flag("create_before_destroy");
-            lifecycle.prevent_destroy = flag("prevent_destroy");
+            if dialect == Dialect::Terraform {
+                lifecycle.prevent_destroy = flag("prevent_destroy");
+            } else if let Some(attribute) = content.take("prevent_destroy") {
+                lifecycle.prevent_destroy_by(attribute.expr);
+            }
+            lifecycle.destroy = content.take("destroy").map(|attribute| attribute.expr);
             if let Some(attribute) = content.take("replace_triggered_by") {
                 lifecycle.replace_triggered_by = triggers(&attribute.expr, diags);
             }
@@ -50,8 +82,16 @@ impl Lifecycle {
         } else {
             for attribute in &content.attributes {
                 let detail = format!("{:?} is only for managed resources.", &*attribute.name.name);
-                let summary = format!("Invalid {} lifecycle argument", word(resource.mode));
-                diags.push(Diag::error(summary, detail).at(attribute.name.span));
+                diags.push(match (resource.mode, dialect) {
+                    (Mode::Ephemeral, Dialect::OpenTofu) => {
+                        Diag::error("Invalid lifecycle configuration for ephemeral resource", detail)
+                            .at(header)
+                    }
+                    _ => {
+                        let summary = format!("Invalid {} lifecycle argument", word(resource.mode));
+                        Diag::error(summary, detail).at(attribute.name.span)
+                    }
+                });
             }
         }
         for inner in &content.blocks {
@@ -81,6 +121,15 @@ impl Lifecycle {
             }
         }
         lifecycle
+    }
+
+    /// OpenTofu's `prevent_destroy` may be computed; a constant is known at once.
+    fn prevent_destroy_by(&mut self, expr: Expr) {
+        let (value, faults) = evaluate_constant(&expr);
+        match convert(&value, &Type::Bool) {
+            Ok(value) if !faults.has_errors() => self.prevent_destroy = value.as_bool(),
+            _ => self.prevent_destroy_when = Some(expr),
+        }
     }
 
     fn ignore(&mut self, attribute: &Attribute, diags: &mut Diags) {

@@ -2,8 +2,9 @@
 
 use ashlar_addr::Mode;
 use ashlar_diag::{Diag, Diags, Span};
+use ashlar_eval::evaluate_constant;
 
-use crate::{Module, Tree};
+use crate::{Lifecycle, Module, Tree};
 
 /// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
@@ -18,6 +19,12 @@ pub fn limits(tree: &Tree) -> Diags {
         .map(|(what, span)| not_yet(what, span))
         .collect();
     let root = tree.root();
+    if let Some(span) = root.encryption {
+        let detail = "Ashlar keeps state and plans itself and takes no keys from here. In a cluster they are sealed with the \
+                      operator's own key; on the command line they are plain files. A state that OpenTofu has encrypted is to be \
+                      brought over in plain form first (`tofu state pull`).";
+        diags.push(Diag::warning("Unused encryption block", detail).at(span));
+    }
     for (span, word) in [(root.backend, "backend"), (root.cloud, "cloud")] {
         if let Some(span) = span {
             let detail = format!(
@@ -46,7 +53,10 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
             .values()
             .map(|meta| ("provider_meta blocks", meta.header)),
     );
+    let repeated = module.providers.values().filter(|block| block.for_each.is_some());
+    found.extend(repeated.map(|block| ("provider blocks with for_each", block.header)));
     for (resource, config) in &module.resources {
+        found.extend(of_opentofu(&config.lifecycle));
         if resource.mode == Mode::Ephemeral {
             found.push(("ephemeral blocks", config.header));
         }
@@ -69,9 +79,72 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     found
 }
 
+/// What OpenTofu's `lifecycle` blocks can say more.
+fn of_opentofu(lifecycle: &Lifecycle) -> impl Iterator<Item = (&'static str, Span)> {
+    let enabled = lifecycle
+        .enabled
+        .as_ref()
+        .map(|enabled| ("enabled arguments", enabled.span));
+    let prevented = lifecycle.prevent_destroy_when.as_ref();
+    let prevented = prevented.map(|expr| ("prevent_destroy arguments that are computed", expr.span));
+    // Objects are destroyed anyhow.
+    let destroyed = lifecycle.destroy.as_ref().filter(|expr| {
+        let (value, faults) = evaluate_constant(expr);
+        faults.has_errors() || value.as_bool() != Some(true)
+    });
+    let destroyed = destroyed.map(|expr| ("destroy arguments other than true", expr.span));
+    enabled.into_iter().chain(prevented).chain(destroyed)
+}
+
 fn not_yet(what: &str, span: Span) -> Diag {
     let detail = format!(
         "Ashlar does not run {what} yet. Remove it, or keep this configuration with Terraform for now."
     );
     Diag::error("Not supported yet", detail).at(span)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use ashlar_diag::Sources;
+    use ashlar_value::Dialect;
+
+    #[test]
+    fn what_only_opentofu_says_is_refused_by_name_or_told_to_be_unused() {
+        let check = |text: &str, expected: &[(&str, &str)]| {
+            let files = vec![("main.tf".into(), text.into())];
+            let constants = BTreeMap::new();
+            let mut sources = Sources::new();
+            let (tree, diags) = crate::load(files, Dialect::OpenTofu, &constants, &mut (), &mut sources);
+            assert!(diags.is_empty(), "{text}: {diags}");
+            let limits = super::limits(&tree);
+            let told: Vec<_> = limits
+                .iter()
+                .map(|diag| (&*diag.summary, &*diag.detail))
+                .collect();
+            assert_eq!(told.len(), expected.len(), "{text}: {limits}");
+            for ((summary, detail), (wanted, word)) in told.iter().zip(expected) {
+                assert!(summary == wanted && detail.contains(word), "{text}: {detail}");
+            }
+        };
+        let refused = "Not supported yet";
+        let resource = |lifecycle: &str| {
+            format!("resource \"a_b\" \"c\" {{\n  lifecycle {{\n    {lifecycle}\n  }}\n}}\n")
+        };
+        check(&resource("enabled = true"), &[(refused, "enabled")]);
+        check(
+            &resource("prevent_destroy = var.a"),
+            &[(refused, "prevent_destroy")],
+        );
+        check(&resource("prevent_destroy = true"), &[]);
+        check(&resource("destroy = false"), &[(refused, "destroy")]);
+        check(&resource("destroy = true"), &[]);
+        let provider = "provider \"a\" {\n  alias    = \"b\"\n  for_each = {}\n}\n";
+        check(provider, &[(refused, "for_each")]);
+        check(
+            "terraform {\n  encryption {}\n}\n",
+            &[("Unused encryption block", "plain files")],
+        );
+    }
 }

@@ -41,6 +41,28 @@ pub(crate) const FILE: Shape = Shape {
     ],
 };
 
+const OPENTOFU: Shape = Shape {
+    required: &[],
+    optional: &[],
+    blocks: &[
+        ("language", &[]),
+        ("terraform", &[]),
+        ("required_providers", &[]),
+        ("provider", &["name"]),
+        ("variable", &["name"]),
+        ("locals", &[]),
+        ("output", &["name"]),
+        ("module", &["name"]),
+        ("resource", &["type", "name"]),
+        ("data", &["type", "name"]),
+        ("ephemeral", &["type", "name"]),
+        ("moved", &[]),
+        ("removed", &[]),
+        ("import", &[]),
+        ("check", &["name"]),
+    ],
+};
+
 /// What has been read so far.
 #[derive(Default)]
 pub(crate) struct Loader {
@@ -48,6 +70,8 @@ pub(crate) struct Loader {
     pub(crate) diags: Diags,
     /// The header of the `required_providers` block.
     pub(crate) required: Option<Span>,
+    /// Is a file being read whose name is one of OpenTofu's alone?
+    pub(crate) own_file: bool,
     /// Is an override file being read?
     pub(crate) overriding: bool,
     pub(crate) in_file: InFile,
@@ -61,6 +85,7 @@ pub(crate) struct InFile {
     pub(crate) version: bool,
     pub(crate) backend: bool,
     pub(crate) cloud: bool,
+    pub(crate) encryption: bool,
 }
 
 /// Reads a module from its files: name and text of each; a name may have folders in front, the same for all. Files that are
@@ -75,15 +100,20 @@ pub(crate) fn read_module(files: Files, dialect: Dialect, sources: &mut Sources)
     let own: BTreeSet<Arc<str>> = files.iter().filter_map(|(name, _)| hidden_by(name)).collect();
     files.retain(|(name, _)| !own.contains(name));
     files.sort_by(|(a, _), (b, _)| (is_override(a), a).cmp(&(is_override(b), b)));
+    let shape = match dialect {
+        Dialect::Terraform => FILE,
+        Dialect::OpenTofu => OPENTOFU,
+    };
     let mut loader = Loader::default();
     loader.module.dialect = dialect;
     for (name, text) in files {
         let file = sources.add(name.clone(), text);
         loader.overriding = is_override(&name);
+        loader.own_file = hidden_by(&name).is_some();
         loader.in_file = InFile::default();
         let (body, faults) = parse_file(sources, file);
         loader.diags.extend(faults);
-        let blocks = FILE.content(body, None, &mut loader.diags).blocks.into_iter();
+        let blocks = shape.content(body, None, &mut loader.diags).blocks.into_iter();
         // A data source inside a check block gives way to one outside.
         let (checks, others): (Vec<_>, Vec<_>) = blocks.partition(|block| &*block.kind.name == "check");
         for block in others.into_iter().chain(checks) {
@@ -130,6 +160,7 @@ impl Loader {
             "data" => self.resource_block(block, Mode::Data),
             "ephemeral" => self.resource_block(block, Mode::Ephemeral),
             "action" => self.action_block(block),
+            "language" => self.language_block(block),
             "moved" => self.moved_block(block),
             "removed" => self.removed_block(block),
             "import" => self.import_block(block),

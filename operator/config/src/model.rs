@@ -7,7 +7,7 @@ use ashlar_addr::{
 };
 use ashlar_diag::{Diags, Span};
 use ashlar_eval::{CheckRule, Defaults, Subject, Variable};
-use ashlar_syntax::{Body, Expr, Traversal};
+use ashlar_syntax::{Attribute, Body, Expr, Traversal};
 use ashlar_value::{Dialect, Path, Type, schema::ProviderSchema};
 
 /// One module.
@@ -47,8 +47,12 @@ pub struct Module {
     pub backend: Option<Span>,
     /// Faults of the `backend` block's arguments, which count in a root module.
     pub backend_faults: Diags,
+    /// The arguments of the `backend` block, where they are no constants (OpenTofu).
+    pub backend_arguments: Vec<Attribute>,
     /// See `backend`.
     pub cloud: Option<Span>,
+    /// The header of an `encryption` block.
+    pub encryption: Option<Span>,
 }
 
 /// An entry of `required_providers`.
@@ -75,6 +79,8 @@ pub struct ModuleCall {
     pub count: Option<Expr>,
     /// For each of what.
     pub for_each: Option<Expr>,
+    /// Is it called at all? (OpenTofu)
+    pub enabled: Option<Attribute>,
     /// Provider configurations handed over.
     pub providers: Vec<PassedProvider>,
     /// What all of it waits for. `None` if nothing is said.
@@ -105,6 +111,8 @@ pub struct PassedProvider {
 pub struct ProviderRef {
     /// The name.
     pub local: LocalProvider,
+    /// Which of several, where it is repeated. (OpenTofu)
+    pub key: Option<Expr>,
     /// The place of the local name.
     pub span: Span,
 }
@@ -289,6 +297,8 @@ pub struct ProviderBlock {
     pub body: Body,
     /// The deprecated `version` argument: the constraint as written.
     pub version: Option<(Arc<str>, Span)>,
+    /// For each of what there is one. (OpenTofu)
+    pub for_each: Option<Expr>,
     /// The block's header.
     pub header: Span,
 }
@@ -304,6 +314,10 @@ pub struct ResourceConfig {
     pub local_provider: LocalProvider,
     /// Is it named, not implied by the type?
     pub is_provider_named: bool,
+    /// Which of several provider configurations, where they are repeated. (OpenTofu)
+    pub provider_key: Option<Expr>,
+    /// The place of the provider's local name, where it is named.
+    pub provider_span: Option<Span>,
     /// The provider configuration in use, resolved.
     pub provider_config: ProviderConfig,
     /// What it waits for beside its references.
@@ -344,6 +358,12 @@ pub struct Lifecycle {
     pub create_before_destroy: Option<bool>,
     /// Is destroying it an error? `None` if nothing is said.
     pub prevent_destroy: Option<bool>,
+    /// The same, where it is no constant (OpenTofu).
+    pub prevent_destroy_when: Option<Expr>,
+    /// Is there an object at all? (OpenTofu)
+    pub enabled: Option<Attribute>,
+    /// Is the object destroyed when it goes, not only forgotten? (OpenTofu)
+    pub destroy: Option<Expr>,
     /// Which changes of the configuration are not followed.
     pub ignore_changes: IgnoreChanges,
     /// The paths of `ignore_changes` as they are written.
@@ -473,6 +493,9 @@ impl ResourceConfig {
         self.count
             .iter()
             .chain(&self.for_each)
+            .chain(&self.provider_key)
+            .chain(lifecycle.enabled.iter().map(|attribute| &attribute.expr))
+            .chain(&lifecycle.prevent_destroy_when)
             .chain(&lifecycle.replace_triggered_by)
             .chain(rules(&lifecycle.preconditions))
             .chain(rules(&lifecycle.postconditions))

@@ -5,7 +5,7 @@
 use ashlar_diag::Diag;
 use ashlar_eval::{CheckRule, Shape, constant, only_arguments, type_constraint};
 use ashlar_syntax::{Block, Expr, ExprKind, is_identifier};
-use ashlar_value::Type;
+use ashlar_value::{Dialect, Type};
 
 use crate::{
     BAD_NAME,
@@ -28,11 +28,27 @@ pub(crate) const OUTPUT: Shape = Shape {
     blocks: &[("precondition", &[]), ("postcondition", &[])],
 };
 
+const OPENTOFU: Shape = Shape {
+    required: OUTPUT.required,
+    optional: &[
+        "description",
+        "depends_on",
+        "sensitive",
+        "ephemeral",
+        "deprecated",
+    ],
+    blocks: OUTPUT.blocks,
+};
+
 impl Loader {
     pub(crate) fn output_block(&mut self, block: Block) {
         let header = block.header();
         let complete = !self.overriding;
-        let mut content = OUTPUT.content_where(block.body, Some(block.open), complete, &mut self.diags);
+        let shape = match self.module.dialect {
+            Dialect::Terraform => OUTPUT,
+            Dialect::OpenTofu => OPENTOFU,
+        };
+        let mut content = shape.content_where(block.body, Some(block.open), complete, &mut self.diags);
         let set = content.names();
         let Some(label) = block.labels.first() else { return };
         let diags = &mut self.diags;

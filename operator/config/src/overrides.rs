@@ -82,6 +82,7 @@ impl Loader {
         }
         if has("const") {
             own.constant = over.constant;
+            own.never_constant = over.never_constant;
         }
         if has("nullable") {
             own.nullable = over.nullable;
@@ -152,6 +153,7 @@ impl Loader {
         replace(&mut own.version, over.version);
         replace(&mut own.count, over.count);
         replace(&mut own.for_each, over.for_each);
+        replace(&mut own.enabled, over.enabled);
         own.body.overlay(over.body);
         if !over.providers.is_empty() {
             own.providers = over.providers;
@@ -163,6 +165,7 @@ impl Loader {
         match self.module.providers.get_mut(&local) {
             Some(own) => {
                 replace(&mut own.version, over.version);
+                replace(&mut own.for_each, over.for_each);
                 own.body.overlay(over.body);
             }
             // A default configuration is always there, if empty.
@@ -192,12 +195,19 @@ impl Loader {
         if over.is_provider_named {
             own.local_provider = over.local_provider;
             own.is_provider_named = true;
+            own.provider_key = over.provider_key;
+            own.provider_span = over.provider_span;
         }
+        replace(&mut own.lifecycle.enabled, over.lifecycle.enabled.clone());
         if resource.mode == Mode::Managed {
             let (mine, theirs) = (&mut own.lifecycle, over.lifecycle);
             replace(&mut own.connection, over.connection);
             replace(&mut mine.create_before_destroy, theirs.create_before_destroy);
-            replace(&mut mine.prevent_destroy, theirs.prevent_destroy);
+            if theirs.prevent_destroy.is_some() || theirs.prevent_destroy_when.is_some() {
+                mine.prevent_destroy = theirs.prevent_destroy;
+                mine.prevent_destroy_when = theirs.prevent_destroy_when;
+            }
+            replace(&mut mine.destroy, theirs.destroy);
             // What ignores all changes goes on to do so.
             let all = matches!(mine.ignore_changes, IgnoreChanges::All);
             if !all && !matches!(theirs.ignore_changes, IgnoreChanges::None) {

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_addr::{LocalProvider, Module as ModuleAddr, Provider, ProviderConfig};
 use ashlar_diag::{Diag, Diags, Span};
+use ashlar_syntax::{Expr, Step};
+use ashlar_value::Dialect;
 
 use crate::{
     Module,
@@ -21,6 +23,7 @@ pub(crate) fn check(tree: &Tree) -> Diags {
         let module = &member.module;
         diags.extend(duplicate_requirements(module));
         diags.extend(implied_names(module));
+        diags.extend(key_faults(module));
         let calling = tree.call(path);
         let passed: BTreeMap<&LocalProvider, &PassedProvider> = calling
             .iter()
@@ -45,7 +48,10 @@ pub(crate) fn check(tree: &Tree) -> Diags {
                 "{path} configures providers itself, so neither it nor a module around it can be called with count, \
                  for_each or depends_on. Move its provider blocks to the root module, and hand the configurations over."
             );
-            let summary = "Module is incompatible with count, for_each, and depends_on";
+            let summary = match module.dialect {
+                Dialect::Terraform => "Module is incompatible with count, for_each, and depends_on",
+                Dialect::OpenTofu => "Module is incompatible with count, for_each, enabled and depends_on",
+            };
             diags.push(Diag::error(summary, detail).at(place));
         }
         for (local, _) in &configured {
@@ -86,7 +92,87 @@ pub(crate) fn check(tree: &Tree) -> Diags {
 
 /// An empty block in a called module once meant that a configuration is to be handed over.
 fn is_proxy(block: &ProviderBlock) -> bool {
-    block.body.is_empty() && block.version.is_none()
+    block.body.is_empty() && block.version.is_none() && block.for_each.is_none()
+}
+
+/// Faults of keys that name one of several configurations.
+fn key_faults(module: &Module) -> Diags {
+    let mut diags = Diags::new();
+    let mut judge = |what: &str,
+                     local: &LocalProvider,
+                     place: Span,
+                     key: Option<&Expr>,
+                     repeated: Option<&Expr>| {
+        let block = module.providers.get(local);
+        let several = block.and_then(|block| block.for_each.as_ref());
+        let (detail, place) = match (key, several) {
+            (Some(key), Some(several)) => {
+                if repeated.is_some_and(|own| same_reference(own, several)) {
+                    let detail = "Where an element is taken away, the object goes and the configuration that could destroy it goes \
+                                  with it. Let the configuration be there for more elements than the objects.";
+                    let summary = format!("Provider configuration for_each matches {what}");
+                    diags.push(Diag::warning(summary, detail).at(repeated.map_or(key.span, |own| own.span)));
+                }
+                return;
+            }
+            (None, None) => return,
+            (Some(_), None) if block.is_none_or(is_proxy) => (
+                format!("This module has no provider block for {local}, so there are not several."),
+                place,
+            ),
+            (Some(key), None) => (
+                format!("The provider block for {local} has no for_each, so there is only one."),
+                key.span,
+            ),
+            (None, Some(_)) => (
+                format!(
+                    "The provider block for {local} has a for_each, so one of several is named: {local}[KEY]."
+                ),
+                place,
+            ),
+        };
+        diags.push(Diag::error(format!("Invalid {what} provider configuration"), detail).at(place));
+    };
+    for call in module.calls.values() {
+        for passed in &call.providers {
+            let given = &passed.parent;
+            judge(
+                "module",
+                &given.local,
+                given.span,
+                given.key.as_ref(),
+                call.for_each.as_ref(),
+            );
+        }
+    }
+    for config in module.resources.values() {
+        if let Some(place) = config.provider_span {
+            let key = config.provider_key.as_ref();
+            judge(
+                "resource",
+                &config.local_provider,
+                place,
+                key,
+                config.for_each.as_ref(),
+            );
+        }
+    }
+    diags
+}
+
+/// Are both the same reference?
+fn same_reference(one: &Expr, other: &Expr) -> bool {
+    let words = |expr: &Expr| {
+        let traversal = expr.as_traversal()?;
+        let steps = traversal.steps.iter().map(|step| match step {
+            Step::Attr { name, .. } => Some(name.clone()),
+            Step::Index { .. } => None,
+        });
+        std::iter::once(Some(traversal.root.name.clone()))
+            .chain(steps)
+            .collect::<Option<Vec<_>>>()
+    };
+    words(one).is_some_and(|one| words(other) == Some(one))
 }
 
 /// The place of the count, for_each or depends_on nearest around a module.
@@ -97,6 +183,7 @@ fn repeated(tree: &Tree, path: &ModuleAddr) -> Option<Span> {
             .count
             .as_ref()
             .or(call.for_each.as_ref())
+            .or(call.enabled.as_ref().map(|attribute| &attribute.expr))
             .map(|expr| expr.span)
             .or(call
                 .depends_on

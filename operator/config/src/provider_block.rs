@@ -6,7 +6,7 @@ use ashlar_addr::LocalProvider;
 use ashlar_diag::Diag;
 use ashlar_eval::{Shape, constant};
 use ashlar_syntax::{Block, is_identifier};
-use ashlar_value::Type;
+use ashlar_value::{Dialect, Type};
 
 use crate::{BAD_NAME, load::Loader, model::ProviderBlock, provider_name, resource_block::escaped};
 
@@ -40,6 +40,15 @@ impl Loader {
             self.diags.push(Diag::warning(summary, detail).at(span));
             self.version_constraint(&attribute).map(|(text, _)| (text, span))
         });
+        let mut for_each = None;
+        if self.module.dialect == Dialect::OpenTofu {
+            for_each = content.take("for_each").map(|attribute| attribute.expr);
+            if let (Some(expr), None) = (&for_each, &alias) {
+                let detail = "Only a configuration with an alias can be repeated.";
+                let diag = Diag::error("Alias required when using \"for_each\"", detail);
+                self.diags.push(diag.at(expr.span));
+            }
+        }
         for attribute in &content.attributes {
             let name = &attribute.name;
             let detail = format!("{:?} is kept for a later version of the language.", &*name.name);
@@ -54,6 +63,7 @@ impl Loader {
         let block = ProviderBlock {
             body,
             version,
+            for_each,
             header,
         };
         if self.overriding {

@@ -6,7 +6,7 @@ use ashlar_addr::{Mode, Module as ModuleAddr, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Shape, constant};
 use ashlar_syntax::{Block, Expr, ExprKind, Traversal};
-use ashlar_value::Type;
+use ashlar_value::{Dialect, Type};
 
 use crate::{
     address,
@@ -31,6 +31,12 @@ pub(crate) const REMOVED: Shape = Shape {
         ("connection", &[]),
         ("provisioner", &["type"]),
     ],
+};
+
+const REMOVED_OPENTOFU: Shape = Shape {
+    required: &["from"],
+    optional: &[],
+    blocks: &[("lifecycle", &[]), ("provisioner", &["type"])],
 };
 
 pub(crate) const REMOVED_LIFECYCLE: Shape = Shape {
@@ -79,8 +85,11 @@ impl Loader {
 
     pub(crate) fn removed_block(&mut self, block: Block) {
         let header = block.header();
-        let diags = &mut self.diags;
-        let mut content = REMOVED.content(block.body, Some(block.open), diags);
+        let tofu = self.module.dialect == Dialect::OpenTofu;
+        let mut told = Diags::new();
+        let diags = &mut told;
+        let shape = if tofu { REMOVED_OPENTOFU } else { REMOVED };
+        let mut content = shape.content(block.body, Some(block.open), diags);
         let from = content.take("from").and_then(|attribute| {
             let found = static_expr::traversal(&attribute.expr);
             diags.take(
@@ -90,17 +99,31 @@ impl Loader {
             )
         });
         let is_managed = matches!(&from, Some((_, Some(Resource { mode, .. }))) if *mode == Mode::Managed);
-        let mut destroy = true;
+        // Where nothing is said OpenTofu forgets.
+        let mut destroy = !tofu;
+        let mut is_said = false;
+        let mut lifecycles = 0;
         let mut connection = None;
         let mut provisioners = Vec::new();
         for inner in content.blocks {
             match &*inner.kind.name {
+                "lifecycle" if tofu && lifecycles > 0 => {
+                    let detail = "A block can have one lifecycle block.";
+                    diags.push(Diag::error("Duplicate lifecycle block", detail).at(inner.header()));
+                }
                 "lifecycle" => {
+                    lifecycles += 1;
                     let mut lifecycle = REMOVED_LIFECYCLE.content(inner.body, Some(inner.open), diags);
-                    let given = lifecycle
-                        .take("destroy")
+                    let attribute = lifecycle.take("destroy");
+                    is_said |= attribute.is_some();
+                    let given = attribute
                         .and_then(|attribute| constant(&attribute.expr, &Type::Bool, diags)?.as_bool());
                     destroy = given.unwrap_or(destroy);
+                }
+                _ if !is_managed && tofu => {
+                    let detail =
+                        "Only where a resource is removed can something be run, not where a module is.";
+                    diags.push(Diag::error("Invalid \"removed\" block", detail).at(header));
                 }
                 kind if !is_managed => {
                     let summary = format!("Invalid {kind} block");
@@ -115,12 +138,23 @@ impl Loader {
                     };
                     if !provisioner.on_destroy {
                         let detail = "When an object is removed only provisioners with when = destroy run.";
-                        diags.push(Diag::error("Invalid provisioner block", detail).at(place));
+                        let summary = if tofu {
+                            "Invalid \"removed.provisioner\" block"
+                        } else {
+                            "Invalid provisioner block"
+                        };
+                        diags.push(Diag::error(summary, detail).at(place));
                     }
                     provisioners.push(provisioner);
                 }
             }
         }
+        if tofu && !diags.has_errors() {
+            diags.extend(
+                removed_warning(is_said, destroy, !provisioners.is_empty()).map(|diag| diag.at(header)),
+            );
+        }
+        self.diags.extend(told);
         // In an override file Terraform passes it over.
         if let Some((module, resource)) = from.filter(|_| !self.overriding) {
             self.module.removed.push(Removed {
@@ -137,7 +171,7 @@ impl Loader {
     pub(crate) fn import_block(&mut self, block: Block) {
         let header = block.header();
         let mut diags = Diags::new();
-        let import = read_import(block, &mut diags);
+        let import = read_import(block, self.module.dialect, &mut diags);
         self.diags.extend(diags);
         if self.overriding {
             let detail = "What is imported is told in ordinary files.";
@@ -156,7 +190,20 @@ impl Loader {
     }
 }
 
-fn read_import(block: Block, diags: &mut Diags) -> Option<Import> {
+/// What OpenTofu warns of: its `removed` blocks forget where Terraform's destroy.
+fn removed_warning(is_said: bool, destroy: bool, has_provisioners: bool) -> Option<Diag> {
+    if !is_said {
+        let detail = "Nothing says whether the objects are destroyed, so OpenTofu only forgets them. Say it in a lifecycle block: \
+                      destroy = true, or false.";
+        return Some(Diag::warning("Missing lifecycle from the removed block", detail));
+    }
+    (!destroy && has_provisioners).then(|| {
+        let detail = "The objects are forgotten, not destroyed, so what should be run at their destruction is not run.";
+        Diag::warning("Removed block provisioners will not be executed", detail)
+    })
+}
+
+fn read_import(block: Block, dialect: Dialect, diags: &mut Diags) -> Option<Import> {
     let header = block.header();
     let mut content = IMPORT.content(block.body, Some(block.open), diags);
     let id = content.take("id").map(|attribute| attribute.expr);
@@ -187,7 +234,7 @@ fn read_import(block: Block, diags: &mut Diags) -> Option<Import> {
             let detail = "The provider is told by the module's own configuration. Take this argument out.";
             diags.push(Diag::error("Invalid import provider argument", detail).at(attribute.span));
         }
-        provider_reference(&attribute.expr, diags)
+        provider_reference(&attribute.expr, dialect, diags)
     });
     let detail = match (&id, &identity) {
         (None, None) => Some("What is imported is told by id or by identity."),

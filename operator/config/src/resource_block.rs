@@ -5,7 +5,8 @@
 use ashlar_addr::{LocalProvider, Mode, Module as ModuleAddr, Provider, ProviderConfig, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Shape};
-use ashlar_syntax::{Attribute, Block, Body, Expr, Step, is_identifier};
+use ashlar_syntax::{Attribute, Block, Body, Expr, ExprKind, Ident, Step, is_identifier};
+use ashlar_value::Dialect;
 
 use crate::{
     BAD_NAME,
@@ -45,7 +46,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(mode: Mode) -> Self {
+    fn of(mode: Mode, dialect: Dialect) -> Self {
         match mode {
             Mode::Managed => Kind {
                 word: "resource",
@@ -61,7 +62,10 @@ impl Kind {
             },
             Mode::Ephemeral => Kind {
                 word: "ephemeral",
-                shape: DATA,
+                shape: match dialect {
+                    Dialect::Terraform => DATA,
+                    Dialect::OpenTofu => RESOURCE,
+                },
                 bad_kind: "Invalid ephemeral resource type",
                 bad_name: "Invalid ephemeral resource name",
             },
@@ -83,7 +87,10 @@ impl Loader {
     /// Adds a resource to the module, unless its name is taken.
     pub(crate) fn declare_resource(&mut self, resource: Resource, config: ResourceConfig) -> bool {
         if self.module.resources.contains_key(&resource) {
-            let word = Kind::of(resource.mode).word;
+            let word = match (resource.mode, self.module.dialect) {
+                (Mode::Ephemeral, Dialect::OpenTofu) => "ephemeral resource",
+                (mode, dialect) => Kind::of(mode, dialect).word,
+            };
             let detail = format!("{resource} is declared twice in this module.");
             let summary = format!("Duplicate {word} \"{}\" configuration", resource.kind);
             self.diags.push(Diag::error(summary, detail).at(config.header));
@@ -107,9 +114,9 @@ impl Loader {
             shape,
             bad_kind,
             bad_name,
-        } = Kind::of(mode);
+        } = Kind::of(mode, self.module.dialect);
         let before = self.diags.len();
-        let overriding = self.overriding;
+        let (overriding, dialect) = (self.overriding, self.module.dialect);
         let diags = &mut self.diags;
         let mut content = shape.split(block.body, Some(block.open), diags);
         for (label, summary) in [(kind, bad_kind), (name, bad_name)] {
@@ -132,11 +139,9 @@ impl Loader {
         let for_each = content
             .take("for_each")
             .filter(|for_each| not_in_check("for_each", for_each.name.span));
-        let count = count.map(|attribute| attribute.expr);
-        diags.extend(both_repetitions(count.as_ref(), for_each.as_ref()));
         let named = content
             .take("provider")
-            .and_then(|attribute| provider_reference(&attribute.expr, diags));
+            .and_then(|attribute| provider_reference(&attribute.expr, dialect, diags));
         let local_provider = named.as_ref().map_or_else(
             || LocalProvider {
                 name: resource.implied_provider().into(),
@@ -162,7 +167,14 @@ impl Loader {
                     let detail = "A block can have one lifecycle block. Put all its arguments into one.";
                     diags.push(Diag::error("Duplicate lifecycle block", detail).at(inner.header()));
                 }
-                "lifecycle" => lifecycle = Some(Lifecycle::read(inner, &resource, overriding, diags)),
+                "lifecycle" => {
+                    lifecycle = Some(Lifecycle::read(inner, &resource, overriding, dialect, diags));
+                }
+                kind @ ("connection" | "provisioner") if mode == Mode::Ephemeral => {
+                    let detail = format!("{kind} blocks are only for managed resources.");
+                    let summary = "Invalid configuration block for ephemeral resource";
+                    diags.push(Diag::error(summary, detail).at(inner.header()));
+                }
                 "connection" => only_connection(&mut connection, inner, "resource", diags),
                 "provisioner" => provisioners.extend(Provisioner::read(inner, diags)),
                 _ => others.push(inner),
@@ -173,8 +185,11 @@ impl Loader {
         {
             diags.extend(own_references_only(connection));
         }
+        let lifecycle = lifecycle.unwrap_or_default();
+        let given = [count.as_ref(), for_each.as_ref(), lifecycle.enabled.as_ref()];
+        diags.extend(both_repetitions(given, dialect));
         let config = ResourceConfig {
-            count,
+            count: count.map(|attribute| attribute.expr),
             for_each: for_each.map(|attribute| attribute.expr),
             provider_config: ProviderConfig {
                 module: ModuleAddr::root(),
@@ -182,10 +197,12 @@ impl Loader {
                 alias: local_provider.alias.clone(),
             },
             is_provider_named: named.is_some(),
+            provider_span: named.as_ref().map(|named| named.span),
+            provider_key: named.and_then(|named| named.key),
             local_provider,
             depends_on,
             depends_on_faults,
-            lifecycle: lifecycle.unwrap_or_default(),
+            lifecycle,
             connection,
             provisioners,
             check: None,
@@ -198,12 +215,32 @@ impl Loader {
     }
 }
 
-/// The fault of a block with `count` and `for_each`.
-pub(crate) fn both_repetitions(count: Option<&Expr>, for_each: Option<&Attribute>) -> Option<Diag> {
-    count?;
-    let detail = "How often a block is repeated is told by count or by for_each, not by both.";
-    let summary = "Invalid combination of \"count\" and \"for_each\"";
-    Some(Diag::error(summary, detail).at(for_each?.name.span))
+/// The fault of a block that says in several ways how often it is repeated.
+pub(crate) fn both_repetitions(given: [Option<&Attribute>; 3], dialect: Dialect) -> Option<Diag> {
+    let mut names: Vec<&Ident> = given
+        .into_iter()
+        .flatten()
+        .map(|attribute| &attribute.name)
+        .collect();
+    let (first, last) = (names.first()?.span, names.last()?.span);
+    if names.len() < 2 {
+        return None;
+    }
+    let place = match dialect {
+        Dialect::Terraform => last,
+        // All of them, as far as they stand apart.
+        Dialect::OpenTofu => names.iter().fold(first, |place, name| place.to(name.span)),
+    };
+    names.sort_by(|a, b| a.name.cmp(&b.name));
+    let names: Vec<String> = names.iter().map(|name| format!("\"{}\"", name.name)).collect();
+    let list = match &*names {
+        [one, other] => format!("{one} and {other}"),
+        names => names
+            .join(", ")
+            .replacen(", \"for_each\"", ", and \"for_each\"", 1),
+    };
+    let detail = "How often a block is repeated is told in one way.";
+    Some(Diag::error(format!("Invalid combination of {list}"), detail).at(place))
 }
 
 /// The body with the content of the escaping block `_` added; `special`: the blocks of the language, of which only that
@@ -288,18 +325,24 @@ pub(crate) fn depends_on(attribute: &Attribute, diags: &mut Diags) -> (Vec<Depen
     (found, faults)
 }
 
-/// `provider = NAME` or `provider = NAME.ALIAS`.
-pub(crate) fn provider_reference(expr: &Expr, diags: &mut Diags) -> Option<ProviderRef> {
+/// `provider = NAME` or `provider = NAME.ALIAS`; in OpenTofu also `NAME.ALIAS[KEY]`.
+pub(crate) fn provider_reference(expr: &Expr, dialect: Dialect, diags: &mut Diags) -> Option<ProviderRef> {
     const INVALID: &str = "Invalid provider configuration reference";
+    let keyed = dialect == Dialect::OpenTofu;
+    let (named, mut key) = match &expr.kind {
+        ExprKind::Index { collection, key, .. } if keyed => (&**collection, Some((**key).clone())),
+        _ => (expr, None),
+    };
     let mut faults = Diags::new();
-    let found = static_expr::reference(expr, &mut faults);
-    let Some(traversal) = found.filter(|traversal| traversal.steps.len() <= 1) else {
-        let detail = if static_expr::is_quoted(expr) {
+    let most = if keyed && key.is_none() { 2 } else { 1 };
+    let found = static_expr::reference(named, &mut faults);
+    let Some(mut traversal) = found.filter(|traversal| traversal.steps.len() <= most) else {
+        let detail = if static_expr::is_quoted(named) {
             "A provider configuration is named without quotes."
         } else {
             "A provider configuration is named by the provider's local name, and its alias after a dot if it has one."
         };
-        diags.push(Diag::error(INVALID, detail).at(expr.span));
+        diags.push(Diag::error(INVALID, detail).at(named.span));
         return None;
     };
     diags.extend(faults);
@@ -307,7 +350,16 @@ pub(crate) fn provider_reference(expr: &Expr, diags: &mut Diags) -> Option<Provi
         diags.push(diag);
         return None;
     }
-    let alias = match traversal.steps.first() {
+    let whole = traversal.span();
+    if let (2, Some(Step::Index { key: constant, .. })) = (traversal.steps.len(), traversal.steps.last()) {
+        key = Some(Expr {
+            kind: ExprKind::Literal(constant.clone()),
+            span: whole,
+        });
+        traversal.steps.pop();
+    }
+    let mut steps = traversal.steps.iter();
+    let alias = match steps.next() {
         None => None,
         Some(Step::Attr { name, .. }) => Some(name.clone()),
         Some(step) => {
@@ -316,8 +368,19 @@ pub(crate) fn provider_reference(expr: &Expr, diags: &mut Diags) -> Option<Provi
             return None;
         }
     };
+    if let Some(step) = steps.next() {
+        let detail = "After the alias can follow only the key of one of several configurations, in brackets.";
+        diags.push(Diag::error(INVALID, detail).at(step.span()));
+        return None;
+    }
+    if let (None, Some(_)) = (&alias, &key) {
+        let detail = "Only a configuration with an alias can be one of several: NAME.ALIAS[KEY].";
+        diags.push(Diag::error(INVALID, detail).at(whole));
+        return None;
+    }
     Some(ProviderRef {
         span: traversal.root.span,
+        key,
         local: LocalProvider {
             name: traversal.root.name,
             alias,

@@ -36,17 +36,33 @@ pub(crate) const LOCAL_BACKEND: Shape = Shape {
     blocks: &[],
 };
 
+const OPENTOFU: Shape = Shape {
+    required: SHAPE.required,
+    optional: SHAPE.optional,
+    blocks: &[
+        ("backend", &["type"]),
+        ("cloud", &[]),
+        ("required_providers", &[]),
+        ("provider_meta", &["provider"]),
+        ("encryption", &[]),
+    ],
+};
+
 const BAD_CONSTRAINT: &str = "Invalid version constraint";
 
 impl Loader {
     pub(crate) fn terraform_block(&mut self, block: Block) {
-        let mut content = SHAPE.content(block.body, Some(block.open), &mut self.diags);
+        let shape = match self.module.dialect {
+            Dialect::Terraform => SHAPE,
+            Dialect::OpenTofu => OPENTOFU,
+        };
+        let mut content = shape.content(block.body, Some(block.open), &mut self.diags);
         let required = content.take("required_version");
         let experiments = content.take("experiments");
         let language = content.take("language");
-        // OpenTofu takes what these say as said to Terraform, and passes them over.
+        // OpenTofu takes what these say as said to Terraform, and passes them over; but for a version in a file of its own.
         let ours = self.module.dialect == Dialect::Terraform;
-        if let Some(attribute) = required.filter(|_| ours) {
+        if let Some(attribute) = required.filter(|_| ours || self.own_file) {
             self.required_version(&attribute);
         }
         if let Some(attribute) = experiments.filter(|_| ours) {
@@ -62,6 +78,7 @@ impl Loader {
                 "backend" => self.backend(&inner),
                 "cloud" => self.cloud(&inner),
                 "provider_meta" => self.provider_meta(inner),
+                "encryption" => self.encryption_block(inner),
                 _ => self.required_providers(inner),
             }
         }
@@ -83,7 +100,18 @@ impl Loader {
             return self.diags.push(Diag::error(summary, detail).at(block.header()));
         }
         self.module.backend = Some(block.header());
-        self.module.backend_faults = backend_arguments(block);
+        let (arguments, faults) = backend_arguments(block);
+        self.module.backend_faults = faults;
+        // OpenTofu's may refer to variables and locals, which are not all read yet.
+        match self.module.dialect {
+            Dialect::Terraform => {
+                let faults = arguments
+                    .iter()
+                    .map(|argument| evaluate_constant(&argument.expr).1);
+                self.module.backend_faults.extend(faults.flatten());
+            }
+            Dialect::OpenTofu => self.module.backend_arguments = arguments,
+        }
         if self.overriding {
             self.module.cloud = None;
         }
@@ -360,10 +388,15 @@ pub(crate) fn core_version_faults(module: &Module) -> Diags {
             Diag::error("Invalid required_version constraint", detail)
         } else if !supported {
             let detail = format!(
-                "Ashlar runs configurations as Terraform {ours} does, which this constraint excludes. Widen it if the \
-                 configuration works with that version."
+                "Ashlar runs configurations as {} {ours} does, which this constraint excludes. Widen it if the configuration \
+                 works with that version.",
+                module.dialect
             );
-            Diag::error("Unsupported Terraform Core version", detail)
+            let summary = match module.dialect {
+                Dialect::Terraform => "Unsupported Terraform Core version",
+                Dialect::OpenTofu => "Incompatible module",
+            };
+            Diag::error(summary, detail)
         } else {
             return None;
         };
@@ -372,8 +405,8 @@ pub(crate) fn core_version_faults(module: &Module) -> Diags {
     module.core_versions.iter().filter_map(fault).collect()
 }
 
-/// The arguments of a backend are constants. Which there are is known of the local one alone: no other is ever used.
-fn backend_arguments(block: &Block) -> Diags {
+/// The arguments of a backend. Which there are is known of the local one alone: no other is ever used.
+fn backend_arguments(block: &Block) -> (Vec<Attribute>, Diags) {
     let mut diags = Diags::new();
     let is_local = block.labels.first().is_some_and(|label| &*label.name == "local");
     let attributes = if is_local {
@@ -384,17 +417,17 @@ fn backend_arguments(block: &Block) -> Diags {
         // Blocks are for others to know.
         only_arguments(block.body.clone()).0
     };
-    for attribute in &attributes {
-        diags.extend(evaluate_constant(&attribute.expr).1);
-    }
-    diags
+    (attributes, diags)
 }
 
 /// Told of the root module: that the blocks are not used. A called module's are told of where it is called.
 pub(crate) fn backend_faults(module: &Module) -> Diags {
     if let (Some(backend), Some(_)) = (module.backend, module.cloud) {
         let detail = "A module can have a cloud block or a backend block, not both.";
-        let summary = "Conflicting 'cloud' and 'backend' configuration blocks are present";
+        let summary = match module.dialect {
+            Dialect::Terraform => "Conflicting 'cloud' and 'backend' configuration blocks are present",
+            Dialect::OpenTofu => "Both a backend and a cloud configuration are present",
+        };
         return Diag::error(summary, detail).at(backend).into();
     }
     Diags::new()

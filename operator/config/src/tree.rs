@@ -166,6 +166,10 @@ pub fn load(
         diags,
     };
     let constants = root_constants(&root.module, given);
+    let early = Early::new(&root.module, &constants, &root.folder);
+    for argument in &root.module.backend_arguments {
+        loading.diags.extend(early.static_faults(&argument.expr));
+    }
     loading.calls(
         &ModuleAddr::root(),
         &root,
@@ -185,12 +189,20 @@ pub fn load(
 }
 
 fn root_constants(module: &Module, given: &BTreeMap<Arc<str>, Value>) -> Constants {
-    let constant = module.variables.iter().filter(|(_, variable)| variable.constant);
+    let constant = module
+        .variables
+        .iter()
+        .filter(|(_, variable)| is_early(module, variable));
     let value = |(name, variable): (&Arc<str>, &ashlar_eval::Variable)| {
         let value = given.get(name).cloned().or_else(|| variable.default.clone())?;
         Some((name.clone(), value))
     };
     constant.filter_map(value).collect()
+}
+
+/// Is the variable's value known while modules are loaded? In OpenTofu any may be.
+fn is_early(module: &Module, variable: &ashlar_eval::Variable) -> bool {
+    variable.constant || module.dialect == Dialect::OpenTofu && !variable.never_constant
 }
 
 struct Loading<'l> {
@@ -214,11 +226,16 @@ impl Loading<'_> {
         if circles.has_errors() {
             return self.diags.extend(circles);
         }
+        for block in caller.module.providers.values() {
+            let for_each = block.for_each.as_ref();
+            self.diags
+                .extend(for_each.map(|expr| early.for_each(expr)).unwrap_or_default());
+        }
         for (name, call) in &caller.module.calls {
             let path = path.child(name.clone());
             let Some(expr) = &call.source else { continue };
             // What a call cannot be given is told once all calls are seen.
-            if early.prepare(call) {
+            if early.prepare(call) && caller.module.dialect == Dialect::Terraform {
                 continue;
             }
             let found = self.find(&early, &path, call, expr, above);
@@ -230,7 +247,10 @@ impl Loading<'_> {
             above.pop();
             self.members.insert(path, member);
         }
-        self.diags.extend(early.faults());
+        // OpenTofu tells of them where they are used, or when everything is evaluated.
+        if caller.module.dialect == Dialect::Terraform {
+            self.diags.extend(early.faults());
+        }
     }
 
     fn find(
@@ -282,10 +302,18 @@ impl Loading<'_> {
             return Err(faults);
         }
         let mut constants = Constants::new();
-        for (name, variable) in module.variables.iter().filter(|(_, variable)| variable.constant) {
+        let known = module
+            .variables
+            .iter()
+            .filter(|(_, variable)| is_early(&module, variable));
+        for (name, variable) in known {
             let (value, faults) = early.constant(variable, given.get(name).copied());
-            self.diags.extend(faults);
-            constants.insert(name.clone(), value);
+            if variable.constant {
+                self.diags.extend(faults);
+                constants.insert(name.clone(), value);
+            } else if !faults.has_errors() {
+                constants.insert(name.clone(), value);
+            }
         }
         let member = Member {
             module,

@@ -39,13 +39,13 @@ enum Suite {
     /// Values on the wire: encoding, decoding, conversion, unification.
     Wire(Run),
     /// Expressions: type, value, refinement, marks.
-    Expressions(Expressions),
+    Expressions(InDialect),
     /// Whole runs: plans, applies, state.
     Scenarios(Run),
     /// Whole configurations: diagnostics, planned values.
     Lang(Run),
     /// Configurations: what `validate` says of them.
-    Validate(Run),
+    Validate(InDialect),
     /// Files and mutants of them, read by us and by hcl side by side.
     Corpus(corpus::Args),
     /// Repositories of modules: every folder loaded, by us and by Terraform side by side.
@@ -53,7 +53,7 @@ enum Suite {
 }
 
 #[derive(clap::Args)]
-struct Expressions {
+struct InDialect {
     #[command(flatten)]
     run: Run,
     /// Whose language the cases are in: terraform or opentofu.
@@ -90,10 +90,10 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Modules(args) => return modules::run(args),
         Suite::Syntax(args)
         | Suite::Wire(args)
-        | Suite::Expressions(Expressions { run: args, .. })
+        | Suite::Expressions(InDialect { run: args, .. })
+        | Suite::Validate(InDialect { run: args, .. })
         | Suite::Scenarios(args)
-        | Suite::Lang(args)
-        | Suite::Validate(args) => args,
+        | Suite::Lang(args) => args,
     };
     let mut report = Report::new(&args.options)?;
     match &suite {
@@ -102,7 +102,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Expressions(args) => expressions::run(&args.run.cases, args.dialect, &mut report)?,
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
-        Suite::Validate(args) => validate::run(&args.cases, &mut report)?,
+        Suite::Validate(args) => validate::run(&args.run.cases, args.dialect, &mut report)?,
         Suite::Corpus(_) | Suite::Modules(_) => {}
     }
     Ok(report.finish())

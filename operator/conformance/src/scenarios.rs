@@ -36,7 +36,7 @@ pub(crate) fn run_folders<F>(
     cases: &Path,
     mark: &str,
     report: &mut Report,
-    run_one: fn(PathBuf, Settings) -> F,
+    run_one: impl Fn(PathBuf, Settings) -> F,
 ) -> anyhow::Result<()>
 where
     F: Future<Output = anyhow::Result<Result<(), Miss>>> + Send + 'static,
@@ -74,7 +74,7 @@ where
 async fn run_all<F>(
     found: Vec<(String, PathBuf)>,
     settings: Settings,
-    run_one: fn(PathBuf, Settings) -> F,
+    run_one: impl Fn(PathBuf, Settings) -> F,
 ) -> Vec<(String, Result<(), Miss>)>
 where
     F: Future<Output = anyhow::Result<Result<(), Miss>>> + Send + 'static,
@@ -83,10 +83,10 @@ where
     let mut tasks = Vec::new();
     for (id, folder) in found {
         let (permits, settings) = (permits.clone(), settings.clone());
+        let work = run_one(folder, settings);
         tasks.push(tokio::spawn(async move {
             let _permit = permits.acquire_owned().await;
-            let outcome =
-                tokio::time::timeout(std::time::Duration::from_secs(120), run_one(folder, settings)).await;
+            let outcome = tokio::time::timeout(std::time::Duration::from_secs(120), work).await;
             let outcome = match outcome {
                 Ok(Ok(outcome)) => outcome,
                 Ok(Err(error)) => Err(Miss::new("a run", format!("{error:#}"))),

@@ -1,6 +1,6 @@
-//! Configurations and what `terraform validate` says of them: severity, summary and place of each diagnostic, as a set.
+//! Configurations and what `terraform validate` or `tofu validate` says of them: severity, summary and place of each diagnostic, as a set.
 //!
-//! A case is a folder; `expected.json` in it is what Terraform said.
+//! A case is a folder; `expected.json` in it is what that said.
 
 use std::{
     collections::BTreeSet,
@@ -23,16 +23,18 @@ const EXPECTED: &str = "expected.json";
 const ANY: &str = "*";
 
 /// Runs every case below a folder.
-pub(crate) fn run(cases: &Path, report: &mut Report) -> anyhow::Result<()> {
-    run_folders(cases, EXPECTED, report, run_one)
+pub(crate) fn run(cases: &Path, dialect: Dialect, report: &mut Report) -> anyhow::Result<()> {
+    run_folders(cases, EXPECTED, report, move |folder, settings| {
+        run_one(folder, settings, dialect)
+    })
 }
 
-async fn run_one(folder: PathBuf, settings: Settings) -> anyhow::Result<Result<(), Miss>> {
+async fn run_one(folder: PathBuf, settings: Settings, dialect: Dialect) -> anyhow::Result<Result<(), Miss>> {
     let expected: Json = serde_json::from_slice(&std::fs::read(folder.join(EXPECTED))?)?;
-    let mut files = read_folder(&folder, "", Dialect::Terraform)?;
+    let mut files = read_folder(&folder, "", dialect)?;
     files.retain(|(name, _)| &**name != EXPECTED);
     let mut sources = Sources::new();
-    let diags = validate(&settings, folder, files, None, Dialect::Terraform, &mut sources)
+    let diags = validate(&settings, folder, files, None, dialect, &mut sources)
         .await
         .diags;
     let got: BTreeSet<String> = diags.iter().map(|diag| fact(diag, &sources)).collect();

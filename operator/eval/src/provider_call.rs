@@ -46,7 +46,8 @@ impl Eval<'_> {
         diags: &mut Diags,
     ) -> Option<Value> {
         let found = match self.find(&call.name.name) {
-            Ok(found) => found,
+            Ok(Some(found)) => found,
+            Ok(None) => return None,
             Err(fault) => {
                 let tolerated = self
                     .scope()
@@ -92,6 +93,7 @@ impl Eval<'_> {
                 self.charge(size, expr.span, diags).then_some(value)
             }
             Err(error) => {
+                let error = self.blamed(error, &found.provider);
                 diags.push(placed(
                     &in_range(signature, error, &args),
                     expr,
@@ -135,7 +137,20 @@ impl Eval<'_> {
         Ok(result.with_marks(marks))
     }
 
-    fn find<'n>(&self, name: &'n str) -> Result<Found<'n>, Diag> {
+    /// OpenTofu takes a plugin's fault that blames no argument for one that blames the first.
+    fn blamed(&self, error: FuncError, provider: &Provider) -> FuncError {
+        match error.fault {
+            Fault::Call if self.dialect() == Dialect::OpenTofu && !provider.is_builtin() => FuncError {
+                fault: Fault::Argument,
+                arg: Some(0),
+                ..error
+            },
+            _ => error,
+        }
+    }
+
+    /// The function that is called; `None` if it may yet turn out to be there.
+    fn find<'n>(&self, name: &'n str) -> Result<Option<Found<'n>>, Diag> {
         let dialect = self.dialect();
         let rest = name.strip_prefix(PREFIX).unwrap_or(name);
         let parts: Vec<&str> = rest.split("::").collect();
@@ -147,7 +162,7 @@ impl Eval<'_> {
                 let detail = format!(
                     "{name:?} is not of the form provider::NAME::FUNCTION or provider::NAME::ALIAS::FUNCTION."
                 );
-                return Err(Diag::error("Invalid function format", detail));
+                return Err(Diag::error("Unable to parse provider function", detail));
             }
             (_, Dialect::Terraform) => {
                 let detail = format!("{name:?} is not of the form provider::NAME::FUNCTION.");
@@ -170,6 +185,10 @@ impl Eval<'_> {
             name: function,
         };
         if found.signature().is_none() {
+            // A provider of OpenTofu may offer more once it is configured.
+            if dialect == Dialect::OpenTofu && self.scope().is_some_and(|scope| scope.is_early()) {
+                return Ok(None);
+            }
             let summary = match dialect {
                 Dialect::Terraform => "Unknown provider function",
                 Dialect::OpenTofu => "Function not found in provider",
@@ -182,7 +201,7 @@ impl Eval<'_> {
             );
             return Err(Diag::error(summary, detail));
         }
-        Ok(found)
+        Ok(Some(found))
     }
 }
 

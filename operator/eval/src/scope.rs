@@ -46,6 +46,11 @@ pub trait Scope: Sync {
         None
     }
 
+    /// Is nothing planned yet, so that no provider is configured?
+    fn is_early(&self) -> bool {
+        false
+    }
+
     /// Where a call of a provider's function that is not known yields an unknown value without a fault (before
     /// providers are there).
     fn tolerates_unknown_functions(&self) -> bool {

@@ -72,6 +72,8 @@ pub struct Variable {
     pub nullable: bool,
     /// Is it known before anything is evaluated?
     pub constant: bool,
+    /// Does it say that it is not known early? (OpenTofu, where others may be)
+    pub never_constant: bool,
     /// What to tell who sets it.
     pub deprecated: Option<String>,
     /// Custom checks.
@@ -196,6 +198,7 @@ impl Variable {
             ephemeral: false,
             nullable: true,
             constant: false,
+            never_constant: false,
             deprecated: None,
             validations: Vec::new(),
             declared: block.header(),
@@ -241,7 +244,9 @@ impl Variable {
         }
         self.sensitive = flag("sensitive", diags).unwrap_or(false);
         self.ephemeral = flag("ephemeral", diags).unwrap_or(false);
-        self.constant = flag("const", diags).unwrap_or(false);
+        let constant = flag("const", diags);
+        self.constant = constant == Some(true);
+        self.never_constant = constant == Some(false);
         self.nullable = flag("nullable", diags).unwrap_or(given("nullable").is_none());
         for (wrong, word) in [(self.sensitive, "sensitive"), (self.ephemeral, "ephemeral")] {
             if self.constant && wrong {

@@ -15,7 +15,7 @@ use crate::{check, e2e, quickstart};
 pub(crate) struct Args {}
 
 /// Kinds of recorded behaviour of Terraform, each with the folder of its cases.
-const ORACLES: [(&str, &str); 7] = [
+const ORACLES: [(&str, &str); 8] = [
     ("syntax", "tests/oracle/syntax"),
     ("wire", "tests/oracle/wire"),
     ("expressions", "tests/oracle/expressions"),
@@ -26,6 +26,7 @@ const ORACLES: [(&str, &str); 7] = [
     ("scenarios", "tests/oracle/scenarios"),
     ("lang", "tests/lang"),
     ("validate", "tests/oracle/validate"),
+    ("validate --dialect opentofu", "tests/oracle/validate-opentofu"),
 ];
 
 pub(crate) fn run(Args {}: &Args) -> Result<()> {

@@ -4,6 +4,7 @@
     record.py [FILTER ...]             writes expected.json beside each case
     record.py --missing [FILTER ...]   only beside those that have none
     record.py --check [FILTER ...]     compares instead
+    record.py --tofu TOFU ...          the same with OpenTofu, in ../validate-opentofu
 
 A case is a folder <group>/<name> with a configuration; a filter is a part of
 its path. Terraform and the mirror of providers are those that `cargo xtask
@@ -23,6 +24,7 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+OPENTOFU = HERE.parent / "validate-opentofu"
 TOOLS = os.path.expanduser("~/.cache/ashlar/tools")
 EXPECTED = "expected.json"
 # Recorded for an error inside Terraform that nobody made words for.
@@ -70,14 +72,14 @@ FOLLOWS_FROM_INIT = {
     "Failed to load plugin schemas",
 }
 # What init says before the diagnostics of a configuration that does not load.
-PREAMBLE = "Terraform encountered problems during initialisation"
+PREAMBLES = ("Terraform encountered problems during initialisation", "OpenTofu encountered problems during initialisation")
 
 
 def answer(init, validates, root, problems):
     init_diagnostics = []
     for line in init[1].splitlines():
         event = json.loads(line) if line.startswith("{") else {}
-        if event.get("type") == "diagnostic" and not event["diagnostic"]["summary"].startswith(PREAMBLE):
+        if event.get("type") == "diagnostic" and not event["diagnostic"]["summary"].startswith(PREAMBLES):
             init_diagnostics.append(event["diagnostic"])
     init_diagnostics = facts(init_diagnostics, root)
     answers = [{"valid": body["valid"], "diagnostics": facts(body["diagnostics"], root)} for body in validates]
@@ -165,15 +167,19 @@ def main():
     parser.add_argument("filters", nargs="*")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--missing", action="store_true")
+    parser.add_argument("--tofu")
     args = parser.parse_args()
-    cases = [path for path in sorted(HERE.glob("*/*")) if path.is_dir()]
-    cases = [path for path in cases if not args.filters or any(f in str(path.relative_to(HERE)) for f in args.filters)]
+    global TERRAFORM
+    TERRAFORM = args.tofu or TERRAFORM
+    top = OPENTOFU if args.tofu else HERE
+    cases = [path for path in sorted(top.glob("*/*")) if path.is_dir()]
+    cases = [path for path in cases if not args.filters or any(f in str(path.relative_to(top)) for f in args.filters)]
     cases = [path for path in cases if not (args.missing and (path / EXPECTED).exists())]
     bad = 0
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         for case, problems in pool.map(lambda case: one(case, args), cases):
             for problem in problems:
-                print(f"LOOK  {case.relative_to(HERE)}: {problem}", flush=True)
+                print(f"LOOK  {case.relative_to(top)}: {problem}", flush=True)
             bad += bool(problems)
     print(f"{len(cases)} cases, {bad} to look at")
     return 1 if bad else 0

@@ -8,6 +8,7 @@ use ashlar_addr::Module as ModuleAddr;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Given, arguments_of_call, evaluate};
 use ashlar_syntax::Expr;
+use ashlar_value::Dialect;
 
 use super::{
     Check, Outcome,
@@ -68,7 +69,11 @@ impl<'t> Check<'t> {
         if let (Some(why), Some(given)) = (&variable.deprecated, &given)
             && let (false, Some(place)) = (given.value.is_null(), given.place)
         {
-            diags.push(Diag::warning("Deprecated variable got a value", why.clone()).at(place));
+            let summary = match member.module.dialect {
+                Dialect::Terraform => "Deprecated variable got a value",
+                Dialect::OpenTofu => "Variable marked as deprecated by the module author",
+            };
+            diags.push(Diag::warning(summary, why.clone()).at(place));
         }
         Outcome {
             diags,

@@ -11,7 +11,7 @@ mod import;
 mod output;
 mod parts;
 mod provisioner;
-mod repeat;
+pub(crate) mod repeat;
 mod resource;
 mod scope;
 
@@ -282,7 +282,7 @@ impl<'t> Check<'t> {
         ) else {
             return Outcome::default();
         };
-        let scope = StaticScope::new(self, path, member);
+        let scope = StaticScope::new(self, path, member).repeated(repeated(false, block.for_each.is_some()));
         let (value, mut diags) = decode_block(&block.body, &schemas.provider.block, &scope);
         let value = scope.used_in(value, &block.body, &mut diags);
         let question = (!diags.has_errors()).then(|| Question {

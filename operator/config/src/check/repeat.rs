@@ -3,9 +3,9 @@
 //! Rules: Terraform `eval_count.go`, `eval_for_each.go` (`ValidateResourceValue`).
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{evaluate, evaluate_as};
+use ashlar_eval::{Scope, evaluate, evaluate_as};
 use ashlar_syntax::Expr;
-use ashlar_value::{Data, Mark, Type, Value};
+use ashlar_value::{Data, Dialect, Mark, Type, Value};
 
 use super::scope::StaticScope;
 
@@ -42,6 +42,13 @@ pub(super) fn for_each(expr: &Expr, scope: &StaticScope<'_, '_>) -> Diags {
         return diags;
     }
     let value = scope.used(value, expr.span, &mut diags);
+    diags.extend(for_each_value(&value, expr, scope.dialect()));
+    diags
+}
+
+/// Faults of the value of a `for_each`.
+pub(crate) fn for_each_value(value: &Value, expr: &Expr, dialect: Dialect) -> Diags {
+    let mut diags = Diags::new();
     let mut fail = |detail: &str| diags.push(Diag::error("Invalid for_each argument", detail).at(expr.span));
     if value.marks().contains(Mark::Sensitive) {
         fail(
@@ -59,7 +66,16 @@ pub(super) fn for_each(expr: &Expr, scope: &StaticScope<'_, '_>) -> Diags {
         Data::Unknown(Type::Dynamic | Type::Map(_) | Type::Set(_) | Type::Object(_), _)
         | Data::Map(..)
         | Data::Object(_) => {}
-        Data::Set(element, items) => diags.extend(set_fault(&value, element, items, expr)),
+        Data::Set(element, items) => {
+            let fault = set_fault(value, element, items, expr);
+            diags.extend(fault.map(|diag| match dialect {
+                Dialect::Terraform => diag,
+                Dialect::OpenTofu => Diag {
+                    summary: "Invalid for_each argument".into(),
+                    ..diag
+                },
+            }));
+        }
         _ => fail(&format!(
             "The value must be a map, or a set of strings; this is {}.",
             value.ty().friendly_name()

@@ -4,10 +4,10 @@
 
 use ashlar_addr::{Mode, Module as ModuleAddr, Resource};
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{decode_block, evaluate, locate, suggest, undeclared};
-use ashlar_syntax::{Body, Step, Traversal};
+use ashlar_eval::{decode_block, evaluate, evaluate_constant, locate, suggest, undeclared};
+use ashlar_syntax::{Body, Expr, Step, Traversal};
 use ashlar_value::{
-    Mark, Path, PathStep, Value,
+    Mark, Path, PathStep, Type, Value, convert,
     schema::{Block, ProviderSchema},
 };
 
@@ -32,6 +32,9 @@ impl<'t> Check<'t> {
         let inside = StaticScope::new(self, path, member)
             .repeated(repeated)
             .with_self(resource);
+        if let Some(expr) = &config.lifecycle.prevent_destroy_when {
+            diags.extend(prevention_fault(expr));
+        }
         for rule in &config.lifecycle.preconditions {
             diags.extend(evaluate(&rule.condition, &outside).1);
             diags.extend(evaluate(&rule.error_message, &outside).1);
@@ -222,4 +225,14 @@ fn ignored(traversal: &Traversal, schema: &Block, config: &ResourceConfig, diags
         );
         diags.push(Diag::warning("Redundant ignore_changes element", detail).at(config.kind));
     }
+}
+
+/// A constant that is neither true nor false; what refers to something is judged when it is planned.
+fn prevention_fault(expr: &Expr) -> Option<Diag> {
+    let (value, faults) = evaluate_constant(expr);
+    let why = convert(&value, &Type::Bool)
+        .err()
+        .filter(|_| !faults.has_errors())?;
+    let detail = format!("It is true or false: {}.", why.message);
+    Some(Diag::error("Invalid value for prevent_destroy", detail).at(expr.span))
 }

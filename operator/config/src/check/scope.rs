@@ -91,7 +91,11 @@ impl<'c, 't> StaticScope<'c, 't> {
             return;
         }
         let detail = "The value comes from something that is deprecated. Its own documentation tells what to use instead.";
-        let diag = Diag::warning("Deprecated value used", detail);
+        let summary = match self.dialect() {
+            Dialect::Terraform => "Deprecated value used",
+            Dialect::OpenTofu => "Value derived from a deprecated source",
+        };
+        let diag = Diag::warning(summary, detail);
         diags.push(match place {
             Some(place) => diag.at(place),
             None => diag,
@@ -100,7 +104,8 @@ impl<'c, 't> StaticScope<'c, 't> {
 
     /// The value, of which it is told if it is itself from something deprecated.
     pub(super) fn used(&self, value: Value, place: Span, diags: &mut Diags) -> Value {
-        if value.marks().contains(Mark::Deprecated) {
+        // OpenTofu looks at what is kept or shown in the end.
+        if value.marks().contains(Mark::Deprecated) && self.dialect() == Dialect::Terraform {
             self.tell(Some(place), diags);
         }
         let marks = value.marks().without(Mark::Deprecated);
@@ -203,7 +208,8 @@ impl<'c, 't> StaticScope<'c, 't> {
             (None, None) => {
                 let values = outputs.iter().map(|(name, output)| {
                     let value = Value::unknown(output.ty.without_optional());
-                    (name.clone(), deprecating(value, output.deprecated.is_some()))
+                    let is_deprecated = output.deprecated.is_some() && self.dialect() == Dialect::Terraform;
+                    (name.clone(), deprecating(value, is_deprecated))
                 });
                 Value::object(values.collect::<Vec<_>>())
             }
@@ -352,6 +358,10 @@ impl Scope for StaticScope<'_, '_> {
 
     fn dialect(&self) -> Dialect {
         self.member.module.dialect
+    }
+
+    fn is_early(&self) -> bool {
+        true
     }
 
     fn provider(&self, local: &str) -> Option<(Provider, Arc<ProviderSchema>)> {

@@ -451,7 +451,10 @@ fn a_function_of_a_provider_that_is_not_there() {
     let text = "provider::a::b(1)";
     assert_eq!(told(text, terraform), ["Unknown provider function"]);
     assert_eq!(told(text, opentofu), ["Unknown function provider"]);
-    assert_eq!(told("provider::a(1)", opentofu), ["Invalid function format"]);
+    assert_eq!(
+        told("provider::a(1)", opentofu),
+        ["Unable to parse provider function"]
+    );
     assert_eq!(told("a::b(1)", opentofu), ["Unknown function namespace"]);
     for text in ["can(provider::a::b(1))", "try(provider::a::b(1), 2)"] {
         assert!(told(text, terraform).is_empty(), "{text}");

@@ -1,0 +1,5 @@
+module "n" {
+  source = "./m"
+  lifecycle { enabled = true }
+  lifecycle { enabled = false }
+}

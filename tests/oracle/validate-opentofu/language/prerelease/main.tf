@@ -1,0 +1,3 @@
+language {
+  compatible_with { opentofu = ">= 1.12.0-beta1" }
+}

@@ -1,0 +1,4 @@
+module "m" {
+  source                     = "./m"
+  ignore_nested_deprecations = true
+}

@@ -1,0 +1,6 @@
+action "kiln_fire" "a" {
+  count = "many"
+  config {
+    target = "x"
+  }
+}

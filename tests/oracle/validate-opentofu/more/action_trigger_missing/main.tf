@@ -1,0 +1,7 @@
+resource "terraform_data" "a" {
+  lifecycle {
+    action_trigger {
+      events = []
+    }
+  }
+}

@@ -1,0 +1,2 @@
+action "kiln_nope" "a" {
+}

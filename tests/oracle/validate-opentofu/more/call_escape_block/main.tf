@@ -1,0 +1,6 @@
+module "m" {
+  source = "./m"
+  _ {
+    count = "x"
+  }
+}

@@ -1,0 +1,6 @@
+variable "where" {
+  default = "./m"
+}
+module "m" {
+  source = var.where
+}

@@ -1,0 +1,4 @@
+output "x" {
+  value = ["a"]
+  type  = list(string)
+}

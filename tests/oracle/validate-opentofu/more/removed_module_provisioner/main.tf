@@ -1,0 +1,6 @@
+removed {
+  from = module.m
+  connection {
+    host = "h"
+  }
+}

@@ -1,0 +1,7 @@
+variable "v" {
+  deprecated = "gone"
+}
+output "o" {
+  deprecated = "use another"
+  value      = var.v
+}

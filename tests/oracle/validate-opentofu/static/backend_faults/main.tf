@@ -1,0 +1,6 @@
+terraform {
+  backend "local" {
+    path = terraform_data.a.id
+  }
+}
+resource "terraform_data" "a" {}

@@ -1,0 +1,6 @@
+variable "s" { default = "m" }
+locals { s = "./${var.s}" }
+module "m" {
+  source = local.s
+  v      = "n"
+}
