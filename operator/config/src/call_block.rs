@@ -35,13 +35,13 @@ pub(crate) const SHAPE: Shape = Shape {
     ],
 };
 
-const OPENTOFU: Shape = Shape {
+pub(crate) const OPENTOFU: Shape = Shape {
     required: SHAPE.required,
     optional: &["version", "count", "for_each", "depends_on", "providers"],
     blocks: SHAPE.blocks,
 };
 
-const LIFECYCLE: Shape = Shape {
+pub(crate) const LIFECYCLE: Shape = Shape {
     required: &[],
     optional: &["enabled"],
     blocks: &[],

@@ -6,7 +6,7 @@ use ashlar_eval::{CONDITION, Shape, VARIABLE};
 use ashlar_value::schema::Block;
 
 use crate::{
-    action_block, call_block, check, check_block, lifecycle, load, output_block, provider_block,
+    action_block, call_block, check, check_block, lifecycle, load, opentofu, output_block, provider_block,
     provisioner_block, refactor_block, resource_block, terraform_block,
 };
 
@@ -16,21 +16,46 @@ pub struct Form {
     pub block: &'static str,
     /// The file, seen from the folder of crates.
     pub file: &'static str,
-    /// The form.
+    /// The form in Terraform's dialect.
     pub shape: Shape,
+    /// The form in OpenTofu's.
+    pub opentofu: Shape,
 }
 
+/// Of what the other dialect does not have.
+const NONE: Shape = Shape {
+    required: &[],
+    optional: &[],
+    blocks: &[],
+};
+
 const fn form(block: &'static str, file: &'static str, shape: Shape) -> Form {
-    Form { block, file, shape }
+    forms(block, file, shape, shape)
+}
+
+const fn forms(block: &'static str, file: &'static str, shape: Shape, opentofu: Shape) -> Form {
+    Form {
+        block,
+        file,
+        shape,
+        opentofu,
+    }
 }
 
 /// All whose form is fixed by the language.
 pub const FORMS: &[Form] = &[
-    form("", "config/src/load.rs", load::FILE),
-    form(
+    forms("", "config/src/load.rs", load::FILE, load::OPENTOFU),
+    forms(
         "terraform",
         "config/src/terraform_block.rs",
         terraform_block::SHAPE,
+        terraform_block::OPENTOFU,
+    ),
+    forms(
+        "terraform.encryption",
+        "config/src/opentofu.rs",
+        NONE,
+        opentofu::ENCRYPTION,
     ),
     form(
         "terraform.backend \"local\"",
@@ -40,9 +65,25 @@ pub const FORMS: &[Form] = &[
     form("provider", "config/src/provider_block.rs", provider_block::SHAPE),
     form("variable", "eval/src/variable.rs", VARIABLE),
     form("variable.validation", "eval/src/check_rule.rs", CONDITION),
-    form("output", "config/src/output_block.rs", output_block::OUTPUT),
+    forms(
+        "output",
+        "config/src/output_block.rs",
+        output_block::OUTPUT,
+        output_block::OPENTOFU,
+    ),
     form("output.precondition", "eval/src/check_rule.rs", CONDITION),
-    form("module", "config/src/call_block.rs", call_block::SHAPE),
+    forms(
+        "module",
+        "config/src/call_block.rs",
+        call_block::SHAPE,
+        call_block::OPENTOFU,
+    ),
+    forms(
+        "module.lifecycle",
+        "config/src/call_block.rs",
+        NONE,
+        call_block::LIFECYCLE,
+    ),
     form(
         "resource",
         "config/src/resource_block.rs",
@@ -50,7 +91,12 @@ pub const FORMS: &[Form] = &[
     ),
     form("data", "config/src/resource_block.rs", resource_block::DATA),
     form("ephemeral", "config/src/resource_block.rs", resource_block::DATA),
-    form("resource.lifecycle", "config/src/lifecycle.rs", lifecycle::SHAPE),
+    forms(
+        "resource.lifecycle",
+        "config/src/lifecycle.rs",
+        lifecycle::SHAPE,
+        lifecycle::OPENTOFU,
+    ),
     form(
         "resource.lifecycle.precondition",
         "eval/src/check_rule.rs",
@@ -61,27 +107,40 @@ pub const FORMS: &[Form] = &[
         "eval/src/check_rule.rs",
         CONDITION,
     ),
-    form(
+    forms(
         "resource.lifecycle.action_trigger",
         "config/src/action_block.rs",
         action_block::TRIGGER,
+        NONE,
     ),
     form(
         "resource.provisioner",
         "config/src/provisioner_block.rs",
         provisioner_block::SHAPE,
     ),
-    form("action", "config/src/action_block.rs", action_block::SHAPE),
+    forms("action", "config/src/action_block.rs", action_block::SHAPE, NONE),
     form("check", "config/src/check_block.rs", check_block::SHAPE),
     form("check.assert", "eval/src/check_rule.rs", CONDITION),
     form("moved", "config/src/refactor_block.rs", refactor_block::MOVED),
-    form("removed", "config/src/refactor_block.rs", refactor_block::REMOVED),
+    forms(
+        "removed",
+        "config/src/refactor_block.rs",
+        refactor_block::REMOVED,
+        refactor_block::REMOVED_OPENTOFU,
+    ),
     form(
         "removed.lifecycle",
         "config/src/refactor_block.rs",
         refactor_block::REMOVED_LIFECYCLE,
     ),
     form("import", "config/src/refactor_block.rs", refactor_block::IMPORT),
+    forms("language", "config/src/opentofu.rs", NONE, opentofu::LANGUAGE),
+    forms(
+        "language.compatible_with",
+        "config/src/opentofu.rs",
+        NONE,
+        opentofu::COMPATIBLE_WITH,
+    ),
 ];
 
 /// What the provisioners that are built in take, and what a `connection` block does.

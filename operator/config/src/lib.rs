@@ -35,6 +35,7 @@ mod terraform_block;
 mod tree;
 
 pub use address::{Calls, import_address};
+pub use ashlar_eval::Shape;
 pub use check::{About, Ask, Question, ask_nobody, check_schemas};
 pub use forms::{FORMS, Form, provisioner_forms};
 pub use inputs::{

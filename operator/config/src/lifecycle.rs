@@ -29,7 +29,7 @@ pub(crate) const SHAPE: Shape = Shape {
     ],
 };
 
-const OPENTOFU: Shape = Shape {
+pub(crate) const OPENTOFU: Shape = Shape {
     required: &[],
     optional: &[
         "create_before_destroy",

@@ -41,7 +41,7 @@ pub(crate) const FILE: Shape = Shape {
     ],
 };
 
-const OPENTOFU: Shape = Shape {
+pub(crate) const OPENTOFU: Shape = Shape {
     required: &[],
     optional: &[],
     blocks: &[

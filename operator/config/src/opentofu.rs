@@ -10,20 +10,20 @@ use ashlar_syntax::{Block, Expr};
 
 use crate::{load::Loader, static_expr};
 
-const LANGUAGE: Shape = Shape {
+pub(crate) const LANGUAGE: Shape = Shape {
     required: &[],
     optional: &["edition", "experiments"],
     blocks: &[("compatible_with", &[])],
 };
 
 /// What it holds beside is meant for others.
-const COMPATIBLE_WITH: Shape = Shape {
+pub(crate) const COMPATIBLE_WITH: Shape = Shape {
     required: &[],
     optional: &["opentofu"],
     blocks: &[],
 };
 
-const ENCRYPTION: Shape = Shape {
+pub(crate) const ENCRYPTION: Shape = Shape {
     required: &[],
     optional: &[],
     blocks: &[

@@ -28,7 +28,7 @@ pub(crate) const OUTPUT: Shape = Shape {
     blocks: &[("precondition", &[]), ("postcondition", &[])],
 };
 
-const OPENTOFU: Shape = Shape {
+pub(crate) const OPENTOFU: Shape = Shape {
     required: OUTPUT.required,
     optional: &[
         "description",

@@ -33,7 +33,7 @@ pub(crate) const REMOVED: Shape = Shape {
     ],
 };
 
-const REMOVED_OPENTOFU: Shape = Shape {
+pub(crate) const REMOVED_OPENTOFU: Shape = Shape {
     required: &["from"],
     optional: &[],
     blocks: &[("lifecycle", &[]), ("provisioner", &["type"])],

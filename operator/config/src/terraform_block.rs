@@ -36,7 +36,7 @@ pub(crate) const LOCAL_BACKEND: Shape = Shape {
     blocks: &[],
 };
 
-const OPENTOFU: Shape = Shape {
+pub(crate) const OPENTOFU: Shape = Shape {
     required: SHAPE.required,
     optional: SHAPE.optional,
     blocks: &[

@@ -8,7 +8,7 @@ mod table;
 use std::{collections::BTreeMap, fmt::Write as _, sync::Arc};
 
 use anyhow::{Context, Result};
-use ashlar_config::{FORMS, Form, FoundModule, Library, ModuleRequest, limits, provisioner_forms};
+use ashlar_config::{FORMS, Form, FoundModule, Library, ModuleRequest, Shape, limits, provisioner_forms};
 use ashlar_diag::{Diags, Sources};
 use ashlar_value::Dialect;
 use ashlar_xtask::layout;
@@ -139,7 +139,7 @@ fn write_chapter(out: &mut String, chapter: &Chapter, records: &Records) -> Resu
             (None, "") => "–".to_owned(),
             (None, run) => file(run),
         };
-        let notes = notes(row, records.of(chapter), is_read);
+        let notes = notes(row, records.of(chapter));
         let _ = writeln!(
             out,
             "| {} | {read} | {checked} | {run} | {notes} |",
@@ -158,7 +158,12 @@ fn form_of(chapter: &Chapter) -> Option<&'static Form> {
 }
 
 fn has(form: &Form, name: &str) -> bool {
-    let shape = &form.shape;
+    [&form.shape, &form.opentofu]
+        .into_iter()
+        .any(|shape| takes(shape, name))
+}
+
+fn takes(shape: &Shape, name: &str) -> bool {
     shape.required.contains(&name)
         || shape.optional.contains(&name)
         || shape.blocks.iter().any(|(kind, _)| *kind == name)
@@ -170,7 +175,10 @@ fn shown(row: &Row, chapter: &Chapter, records: &Records) -> String {
         return "*others*".to_owned();
     }
     let form = form_of(chapter);
-    let own = form.and_then(|form| form.shape.blocks.iter().find(|(kind, _)| *kind == row.name));
+    let own = form.and_then(|form| {
+        let mut blocks = form.shape.blocks.iter().chain(form.opentofu.blocks);
+        blocks.find(|(kind, _)| *kind == row.name)
+    });
     let recorded = || {
         records
             .of(chapter)
@@ -202,20 +210,17 @@ fn whose(schemas: [Option<&Schema>; 2], chapter: &Chapter) -> String {
         ""
     };
     let only = match schemas {
-        [Some(_), None] if chapter.schema != "ephemeralBlock" => {
-            " Terraform only; taken in OpenTofu's dialect too."
-        }
+        [Some(_), None] if chapter.schema != "ephemeralBlock" => " Terraform only.",
         [None, Some(_)] => " OpenTofu only.",
         _ => "",
     };
     format!("{only}{unread}")
 }
 
-fn notes(row: &Row, schemas: [Option<&Schema>; 2], is_read: bool) -> String {
+fn notes(row: &Row, schemas: [Option<&Schema>; 2]) -> String {
     let mut notes = row.note.to_owned();
     if let [Some(terraform), Some(opentofu)] = schemas {
         let only = match (terraform.has(row.name), opentofu.has(row.name)) {
-            (true, false) if is_read => "Terraform only; taken in OpenTofu's dialect too.",
             (true, false) => "Terraform only.",
             (false, true) => "OpenTofu only.",
             _ => "",
@@ -267,11 +272,24 @@ fn refusal(chapter: &Chapter) -> Result<Option<Refusal>> {
     }))
 }
 
+/// A block that Terraform does not have is shown as OpenTofu has it.
+fn dialect_of(chapter: &Chapter) -> Dialect {
+    match form_of(chapter) {
+        Some(form)
+            if [form.shape.required, form.shape.optional].concat().is_empty()
+                && form.shape.blocks.is_empty() =>
+        {
+            Dialect::OpenTofu
+        }
+        _ => Dialect::Terraform,
+    }
+}
+
 fn load(chapter: &Chapter) -> (ashlar_config::Tree, Diags, Sources) {
     let mut sources = Sources::new();
     let files = vec![(Arc::from("main.tf"), Arc::from(chapter.example))];
     let given = BTreeMap::new();
-    let (tree, diags) = ashlar_config::load(files, Dialect::Terraform, &given, &mut Empty, &mut sources);
+    let (tree, diags) = ashlar_config::load(files, dialect_of(chapter), &given, &mut Empty, &mut sources);
     (tree, diags, sources)
 }
 

@@ -22,8 +22,10 @@ fn the_table_and_the_decoders_name_the_same() {
         );
         let mut wanted = BTreeSet::new();
         if let Some(form) = form {
-            wanted.extend(form.shape.required.iter().chain(form.shape.optional).copied());
-            wanted.extend(form.shape.blocks.iter().map(|(kind, _)| *kind));
+            for shape in [&form.shape, &form.opentofu] {
+                wanted.extend(shape.required.iter().chain(shape.optional).copied());
+                wanted.extend(shape.blocks.iter().map(|(kind, _)| *kind));
+            }
         }
         for schema in records.of(chapter).into_iter().flatten() {
             wanted.extend(schema.required.iter().chain(&schema.optional).map(String::as_str));
@@ -49,45 +51,36 @@ fn the_table_and_the_decoders_name_the_same() {
 }
 
 #[test]
-fn forms_are_those_of_terraform_and_what_is_not_read_is_no_part_of_it() {
+fn forms_are_those_of_either_program() {
     let records = Records::read().unwrap();
+    let sorted = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| (*name).to_owned())
+            .collect::<BTreeSet<_>>()
+    };
     for chapter in CHAPTERS {
-        let (Some(form), [Some(terraform), _]) = (form_of(chapter), records.of(chapter)) else {
-            continue;
-        };
-        let sorted = |names: &[&str]| {
-            names
-                .iter()
-                .map(|name| (*name).to_owned())
-                .collect::<BTreeSet<_>>()
-        };
-        assert_eq!(
-            sorted(form.shape.required),
-            terraform.required.iter().cloned().collect(),
-            "{:?}",
-            chapter.block
-        );
-        assert_eq!(
-            sorted(form.shape.optional),
-            terraform.optional.iter().cloned().collect(),
-            "{:?}",
-            chapter.block
-        );
-        let mut blocks = terraform.blocks.clone();
-        // Its releases refuse this one.
-        blocks.remove("state_store");
-        let own = form.shape.blocks.iter().map(|(kind, labels)| {
-            (
-                (*kind).to_owned(),
-                labels.iter().map(|label| (*label).to_owned()).collect(),
-            )
-        });
-        assert_eq!(
-            own.collect::<BTreeMap<String, Vec<String>>>(),
-            blocks,
-            "{:?}",
-            chapter.block
-        );
+        let Some(form) = form_of(chapter) else { continue };
+        let shapes = [&form.shape, &form.opentofu];
+        for (shape, schema) in shapes.into_iter().zip(records.of(chapter)) {
+            let Some(schema) = schema else { continue };
+            let about = chapter.block;
+            let known = |names: &[String]| names.iter().cloned().collect::<BTreeSet<_>>();
+            assert_eq!(sorted(shape.required), known(&schema.required), "{about:?}");
+            assert_eq!(sorted(shape.optional), known(&schema.optional), "{about:?}");
+            let mut blocks = schema.blocks.clone();
+            // Releases of Terraform refuse this one.
+            blocks.remove("state_store");
+            let own = shape.blocks.iter().map(|(kind, labels)| {
+                let labels = labels.iter().map(|label| (*label).to_owned()).collect();
+                ((*kind).to_owned(), labels)
+            });
+            assert_eq!(
+                own.collect::<BTreeMap<String, Vec<String>>>(),
+                blocks,
+                "{about:?}"
+            );
+        }
     }
 }
 
