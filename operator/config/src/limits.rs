@@ -6,6 +6,8 @@ use ashlar_eval::evaluate_constant;
 
 use crate::{Lifecycle, Module, Tree};
 
+const ENABLED: &str = "enabled arguments";
+
 /// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
     let mut found: Vec<(&str, Span)> = Vec::new();
@@ -55,6 +57,8 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     );
     let repeated = module.providers.values().filter(|block| block.for_each.is_some());
     found.extend(repeated.map(|block| ("provider blocks with for_each", block.header)));
+    let switched = module.calls.values().filter_map(|call| call.enabled.as_ref());
+    found.extend(switched.map(|enabled| (ENABLED, enabled.span)));
     for (resource, config) in &module.resources {
         found.extend(of_opentofu(&config.lifecycle));
         if resource.mode == Mode::Ephemeral {
@@ -81,10 +85,7 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
 
 /// What OpenTofu's `lifecycle` blocks can say more.
 fn of_opentofu(lifecycle: &Lifecycle) -> impl Iterator<Item = (&'static str, Span)> {
-    let enabled = lifecycle
-        .enabled
-        .as_ref()
-        .map(|enabled| ("enabled arguments", enabled.span));
+    let enabled = lifecycle.enabled.as_ref().map(|enabled| (ENABLED, enabled.span));
     let prevented = lifecycle.prevent_destroy_when.as_ref();
     let prevented = prevented.map(|expr| ("prevent_destroy arguments that are computed", expr.span));
     // Objects are destroyed anyhow.
@@ -107,8 +108,22 @@ fn not_yet(what: &str, span: Span) -> Diag {
 mod tests {
     use std::collections::BTreeMap;
 
-    use ashlar_diag::Sources;
+    use ashlar_diag::{Diags, Sources};
     use ashlar_value::Dialect;
+
+    use crate::{FoundModule, Library, ModuleRequest};
+
+    /// Every module that is called is there, and empty.
+    struct Empty;
+
+    impl Library for Empty {
+        fn find(&mut self, _: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+            Ok(FoundModule {
+                folder: "m".into(),
+                files: Vec::new(),
+            })
+        }
+    }
 
     #[test]
     fn what_only_opentofu_says_is_refused_by_name_or_told_to_be_unused() {
@@ -116,7 +131,7 @@ mod tests {
             let files = vec![("main.tf".into(), text.into())];
             let constants = BTreeMap::new();
             let mut sources = Sources::new();
-            let (tree, diags) = crate::load(files, Dialect::OpenTofu, &constants, &mut (), &mut sources);
+            let (tree, diags) = crate::load(files, Dialect::OpenTofu, &constants, &mut Empty, &mut sources);
             assert!(diags.is_empty(), "{text}: {diags}");
             let limits = super::limits(&tree);
             let told: Vec<_> = limits
@@ -140,6 +155,8 @@ mod tests {
         check(&resource("prevent_destroy = true"), &[]);
         check(&resource("destroy = false"), &[(refused, "destroy")]);
         check(&resource("destroy = true"), &[]);
+        let call = "module \"m\" {\n  source = \"./m\"\n  lifecycle {\n    enabled = true\n  }\n}\n";
+        check(call, &[(refused, "enabled")]);
         let provider = "provider \"a\" {\n  alias    = \"b\"\n  for_each = {}\n}\n";
         check(provider, &[(refused, "for_each")]);
         check(

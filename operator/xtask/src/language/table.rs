@@ -588,7 +588,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "condition",
                 "eval/src/check_rule.rs",
-                "",
+                "plan/src/asserts.rs",
                 "Must refer to something.",
             ),
             row(
@@ -642,7 +642,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         rows: &[row(
             "destroy",
             "",
-            "",
+            "plan/src/removed.rs",
             "If nothing is said, true in Terraform and false in OpenTofu.",
         )],
     },
