@@ -693,9 +693,6 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         about: "Which programs can run the module.",
         read: "",
         example: "language {\n  compatible_with {\n    opentofu = \">= 1.12.0\"\n  }\n}\n",
-        rows: &[
-            row("opentofu", TREE, "", "Held against 1.12.6."),
-            row("*", "", "", "Meant for others."),
-        ],
+        rows: &[row("opentofu", TREE, "", "Held against 1.12.6.")],
     },
 ];
