@@ -1,10 +1,13 @@
 //! The digest that names a plan, and that an approval names.
 //!
 //! It covers what would be done and nothing else: configuration, variables, providers, options, the changes with keyed
-//! hashes of their values and of what providers hand on, and the steps in their order. Not in it: source revisions, times, serials, untouched objects. It also
-//! covers the workspace's identity and the last plan whose apply began, so an approval is spent once. Two plans with one
+//! hashes of their values and of what providers hand on, what was read and computed of which something planned is still to
+//! be made, and the steps in their order. Not in it: source revisions, times, serials, untouched objects. It also covers the workspace's identity and the last plan whose apply began, so an approval is spent once. Two plans with one
 //! digest do the same; whoever has no key learns nothing of the values.
 
+use std::collections::BTreeSet;
+
+use ashlar_addr::{ConfigResource, Mode as ResourceMode};
 use ashlar_value::Value;
 use hmac::{Hmac, Mac};
 use serde_json::{Value as Json, json};
@@ -144,6 +147,8 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         "config": config_digest(plan.config.iter().map(|(name, text)| (&**name, &**text))),
         "modules": modules,
         "packages": packages,
+        "data": data_read(plan, seed.key),
+        "functions": hex::encode(Sha256::digest(plan.functions.to_bytes())),
         "variables": variables,
         "providers": providers,
         "options": {
@@ -162,6 +167,28 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         "drift": drift,
         "outputs": outputs,
     })
+}
+
+/// What was read of data sources that planned objects depend on while something of those is not known yet: it may go into
+/// what becomes known, and the change does not tell it.
+fn data_read(plan: &Plan, key: &[u8]) -> Vec<Json> {
+    let open = |change: &&Change| change.is_effective() && !change.after.is_wholly_known();
+    let needed: BTreeSet<&ConfigResource> = plan
+        .changes
+        .iter()
+        .filter(open)
+        .flat_map(|change| change.dependencies.iter())
+        .filter(|resource| resource.resource.mode == ResourceMode::Data)
+        .collect();
+    let read = plan.prior_state.objects().filter_map(|(address, _, object)| {
+        let is_needed = needed.contains(&address.resource.config());
+        is_needed.then(|| json!([address.to_string(), keyed_bytes(key, &object.attributes)]))
+    });
+    if needed.is_empty() {
+        Vec::new()
+    } else {
+        read.collect()
+    }
 }
 
 fn change_json(change: &Change, key: &[u8]) -> Json {

@@ -133,7 +133,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let graph = build(&sight, None);
     let removed = Removed::of(inputs.tree);
     let mut faults = cycle_faults(&graph);
-    if inputs.options.mode != Mode::Destroy {
+    if inputs.options.mode == Mode::Normal {
         faults.extend(removed.faults(inputs.tree));
     }
     faults.extend(provider_faults(&graph, &sight));

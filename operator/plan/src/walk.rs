@@ -142,8 +142,8 @@ impl<'a> PlanWalk<'_, 'a> {
         let stored = self.in_state.get(resource).map_or(&[][..], Vec::as_slice);
         let lost = stored.iter().filter(|address| !values.has_module_of(address));
         let lost = lost.map(|address| self.remove_others(address, Wanted::Module(config)));
-        // A run that destroys or only looks at state takes nothing in.
-        let takes_in = !self.state_alone && self.options.mode != Mode::Destroy;
+        // A run that only destroys or takes over what changed outside takes nothing in.
+        let takes_in = !self.state_alone && self.options.mode == Mode::Normal;
         let imports = if takes_in {
             imports::targets(self.engine, resource, |address| {
                 self.state.instance(address).is_some()

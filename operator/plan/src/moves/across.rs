@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use ashlar_addr::{Provider as ProviderAddr, ResourceInstance};
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{MoveRequest, Provider, Providers};
-use ashlar_state::{ObjectParts, State, encode_object};
+use ashlar_state::{Object, ObjectParts, State, encode_object};
 
 use super::Statement;
 use crate::{
@@ -48,25 +48,26 @@ impl<'p> Across<'p> {
         Ok(provider)
     }
 
-    /// Turns the current object of an instance that is about to move into one of its new type, where that is another.
+    /// What the current object of an instance that is about to move becomes, where its new type or provider is another. The
+    /// state stays as it is: what the other instances are managed with is read from it too.
     pub(super) async fn convert(
         &mut self,
         statement: &Statement,
         from: &ResourceInstance,
         to: &ResourceInstance,
-        state: &mut State,
-    ) -> Result<(), Diags> {
+        state: &State,
+    ) -> Result<Option<Arc<Object>>, Diags> {
         let (Some(target), Some(resource)) = (&statement.provider, state.resources.get(&from.resource))
         else {
-            return Ok(());
+            return Ok(None);
         };
         let (kind, source_kind) = (&to.resource.resource.kind, &from.resource.resource.kind);
         let source = resource.provider.provider.clone();
         if source == target.provider && kind == source_kind {
-            return Ok(());
+            return Ok(None);
         }
         let Some(object) = state.current(from).cloned() else {
-            return Ok(());
+            return Ok(None);
         };
         let offers = self.schemas.get(&target.provider);
         if !offers.is_some_and(|offers| offers.move_resource_state) {
@@ -129,8 +130,6 @@ impl<'p> Across<'p> {
             dependencies: object.dependencies.to_vec(),
             create_before_destroy: object.create_before_destroy,
         };
-        let object = encode_object(&value, schema, parts)?;
-        state.set(from, None, target, Some(Arc::new(object)));
-        Ok(())
+        encode_object(&value, schema, parts).map(|object| Some(Arc::new(object)))
     }
 }

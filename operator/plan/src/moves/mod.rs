@@ -7,14 +7,14 @@ mod across;
 pub(crate) mod judge;
 mod place;
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{AbsResource, InstanceKey, ProviderConfig, ResourceInstance};
+use ashlar_addr::{AbsResource, InstanceKey, Mode, ProviderConfig, Resource, ResourceInstance};
 use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_graph::Graph;
 use ashlar_port::Providers;
-use ashlar_state::State;
+use ashlar_state::{Object, State};
 
 use self::{across::Across, place::Place};
 use crate::engine::Schemas;
@@ -87,20 +87,29 @@ impl Moves {
     }
 
     fn modules(&mut self, statement: &Statement, state: &mut State) {
-        for module in state.modules() {
+        let mut present = state.modules();
+        for module in present.clone() {
             let Some(target) = statement.from.moves_module(&statement.to, &module) else {
                 continue;
             };
-            if state.modules().contains(&target) {
+            if present.contains(&target) {
                 self.blocked.push((module.to_string(), target.to_string()));
                 continue;
             }
+            // Those of one module stand together.
+            let first = AbsResource {
+                module: module.clone(),
+                resource: Resource::new(Mode::Data, "", ""),
+            };
             let inside: Vec<AbsResource> = state
                 .resources
-                .keys()
-                .filter(|resource| resource.module == module)
+                .range(first..)
+                .map(|(resource, _)| resource)
+                .take_while(|resource| resource.module == module)
                 .cloned()
                 .collect();
+            present.remove(&module);
+            present.insert(target.clone());
             for resource in inside {
                 let to = resource.resource.within(target.clone());
                 self.move_resource(&resource, to, state);
@@ -129,11 +138,16 @@ impl Moves {
                     self.blocked.push((resource.to_string(), target.to_string()));
                     continue;
                 }
+                let mut converted = Vec::new();
                 for key in keys(state, resource) {
                     let (from, to) = (resource.instance(key.clone()), target.instance(key));
-                    diags.take(across.convert(statement, &from, &to, state).await);
+                    let object = diags.take(across.convert(statement, &from, &to, state).await);
+                    converted.extend(object.flatten().map(|object| (to, object)));
                 }
                 self.move_resource(resource, target, state);
+                for (to, object) in converted {
+                    take_over(statement, &to, object, state);
+                }
                 continue;
             }
             for key in keys(state, resource) {
@@ -145,8 +159,11 @@ impl Moves {
                     self.blocked.push((from.to_string(), to.to_string()));
                     continue;
                 }
-                diags.take(across.convert(statement, &from, &to, state).await);
+                let object = diags.take(across.convert(statement, &from, &to, state).await);
                 state.move_instance(&from, &to);
+                if let Some(object) = object.flatten() {
+                    take_over(statement, &to, object, state);
+                }
                 self.record(from, to);
             }
         }
@@ -168,6 +185,13 @@ impl Moves {
             );
             Diag::warning("Unresolved resource instance address changes", detail)
         })
+    }
+}
+
+/// Puts what an object has become in its place, under its new provider.
+fn take_over(statement: &Statement, to: &ResourceInstance, object: Arc<Object>, state: &mut State) {
+    if let Some(provider) = &statement.provider {
+        state.set(to, None, provider, Some(object));
     }
 }
 
