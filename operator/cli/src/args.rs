@@ -4,6 +4,8 @@ use std::{ffi::OsString, path::PathBuf};
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::local::graph_text::GraphFormat;
+
 /// Plans and applies Terraform-language infrastructure, locally or as the operator of a cluster.
 #[derive(Parser)]
 #[command(name = "ashlar", version)]
@@ -236,6 +238,9 @@ pub(crate) struct GraphArgs {
     /// Stop after this pass.
     #[arg(long, value_name = "PASS")]
     pub(crate) after: Option<String>,
+    /// How it is written.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: GraphFormat,
     #[command(flatten)]
     pub(crate) fetching: Fetching,
     #[command(flatten)]

@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use ashlar_config::{Absent, Input, Tree, resolve_variables};
 use ashlar_diag::{Diags, Sources};
-use ashlar_plan::{FunctionResults, Schemas, Values, fetch_schemas};
+use ashlar_graph::Graph;
+use ashlar_plan::{
+    FunctionResults, Schemas, Values, fetch_schemas,
+    node::{Node, Sight, build},
+};
 use ashlar_port::Outside;
 use ashlar_provider::Plugins;
 use ashlar_state::State;
@@ -59,6 +63,16 @@ impl Looked {
     pub async fn close(&self) {
         self.functions.close().await;
         self.plugins.close().await;
+    }
+
+    /// What waits for what, whole or after one of the passes that build it.
+    pub fn graph(&self, until: Option<&str>) -> Graph<Node> {
+        let sight = Sight {
+            tree: &self.tree,
+            state: &self.state,
+            schemas: &self.schemas,
+        };
+        build(&sight, until)
     }
 
     /// The values of everything, and what is at fault with some.

@@ -1,21 +1,17 @@
-//! `ashlar graph`: the graph as dot text, whole or after one of the passes that build it.
+//! `ashlar graph`: what waits for what, whole or after one of the passes that build it.
 
-use std::{fmt::Write as _, process::ExitCode};
+use std::process::ExitCode;
 
 use anyhow::bail;
 use ashlar_diag::Sources;
-use ashlar_plan::{
-    Schemas,
-    node::{PASSES, Sight, build},
-};
-use ashlar_runner::{Folders, load_module};
+use ashlar_plan::node::PASSES;
+use ashlar_runner::{LookRequest, look};
 use ashlar_store::file::FileStore;
 
-use super::{inputs, packages::Fetched};
+use super::{graph_text, inputs, packages::Fetched, session};
 use crate::{args::GraphArgs, printer::Printer};
 
-/// Runs the command. Schemas are not asked for: references inside provider blocks show only where they stand outside of
-/// arguments.
+/// Runs the command. Providers are started for their schemas, which tell what of a resource's body are references.
 pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     if let Some(after) = &args.after
         && !PASSES.iter().any(|(name, _)| name == after)
@@ -26,47 +22,36 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
             names.join(", ")
         );
     }
+    let dir = session::folder(&args.place)?;
+    let scratch = session::scratch()?;
+    let settings = session::settings(&args.place, &dir, scratch.path())?;
     let mut sources = Sources::new();
-    let fetched = Fetched::open(&args.place.dir, &args.fetching, printer)?;
-    let mut library = Folders {
-        root: args.place.dir.clone(),
-        dialect: args.language.dialect,
-        confines: None,
-        packages: Some(fetched.packages.clone()),
-    };
-    let (tree, _, diags) = load_module(
-        &inputs::module_files(&args.place.dir, args.language.dialect)?,
-        args.language.dialect,
-        &mut library,
-        &mut sources,
-    );
-    fetched.keep(!diags.has_errors())?;
-    printer.diags(&diags, &sources);
-    if diags.has_errors() {
-        return Ok(ExitCode::FAILURE);
-    }
-    let recovered = match FileStore::peek(&args.place.dir).await {
+    let recovered = match FileStore::peek(&dir).await {
         Ok(recovered) => recovered,
         Err(diags) => {
             printer.diags(&diags, &sources);
             return Ok(ExitCode::FAILURE);
         }
     };
-    let schemas = Schemas::new();
-    let sight = Sight {
-        tree: &tree,
-        state: &recovered.state,
-        schemas: &schemas,
+    let fetched = Fetched::open(&dir, &args.fetching, printer)?;
+    let request = LookRequest {
+        files: inputs::module_files(&dir, args.language.dialect)?,
+        inputs: Default::default(),
+        env: Vec::new(),
+        state: recovered.state,
+        folder: dir,
+        workspace: "default".to_owned(),
+        dialect: args.language.dialect,
+        packages: Some(fetched.packages.clone()),
     };
-    let graph = build(&sight, args.after.as_deref());
-    let mut text = String::from("digraph {\n");
-    for node in graph.nodes() {
-        let _ = writeln!(text, "  {:?}", node.to_string());
-        for dependency in graph.dependencies(node) {
-            let _ = writeln!(text, "  {:?} -> {:?}", node.to_string(), dependency.to_string());
-        }
-    }
-    text.push_str("}\n");
-    printer.result(&text);
+    let (looked, diags) = look(&settings, request, &mut sources).await;
+    fetched.keep(looked.is_some())?;
+    printer.diags(&diags, &sources);
+    let Some(looked) = looked else {
+        return Ok(ExitCode::FAILURE);
+    };
+    let graph = looked.graph(args.after.as_deref());
+    looked.close().await;
+    printer.result(&graph_text::write(&graph, args.format));
     Ok(ExitCode::SUCCESS)
 }

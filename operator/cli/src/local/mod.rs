@@ -5,6 +5,7 @@ pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod gate;
 pub(crate) mod graph;
+pub(crate) mod graph_text;
 pub(crate) mod identity;
 pub(crate) mod inputs;
 pub(crate) mod packages;
