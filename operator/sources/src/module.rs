@@ -2,6 +2,7 @@
 
 use ashlar_addr::{Constraints, Version};
 use ashlar_config::source::{ModuleSource, RegistryModule, RemotePackage};
+use sha2::{Digest, Sha256};
 
 use crate::{
     address::{Address, encode},
@@ -170,7 +171,8 @@ fn is_local(source: &ModuleSource) -> bool {
     let ModuleSource::Remote(package) = source else {
         return false;
     };
-    package.address.starts_with("file:") && package.getter.as_deref().is_none_or(|getter| getter == "file")
+    crate::package::has_scheme(package, "file")
+        && package.getter.as_deref().is_none_or(|getter| getter == "file")
 }
 
 fn pinned_version(pin: &Pin) -> Option<Version> {
@@ -197,7 +199,8 @@ const MEANING: [&str; 9] = [
     "versionId",
 ];
 
-/// A package's name without anything secret: the source without its folder.
+/// A package's name without anything secret: the source without its folder. Where that leaves out what may choose other
+/// content, a hash of it follows, so that two sources have two names.
 pub fn package_name(source: &ModuleSource) -> String {
     match source {
         ModuleSource::Local(path) => path.to_string(),
@@ -217,19 +220,70 @@ pub fn package_name(source: &ModuleSource) -> String {
                 .as_ref()
                 .map_or(String::new(), |getter| format!("{getter}::"));
             let Ok(mut address) = Address::parse(&package.address) else {
-                return format!("{getter}…");
+                return format!("{getter}…#{}", hash_of(&[&package.address]));
             };
+            let whole = address.without_account();
             let kept: Vec<String> = MEANING
                 .iter()
                 .filter_map(|name| Some(format!("{name}={}", encode(&address.parameter(name)?))))
                 .collect();
-            address.query = None;
+            let parameters = address.query.take();
+            let parameters = parameters.as_deref().map_or(0, |query| query.split('&').count());
+            // A password opens a place, and is not part of what lies there.
+            let hidden = address.user.as_deref().filter(|_| address.scheme != "ssh");
+            let hash = if parameters == kept.len() && hidden.is_none() {
+                String::new()
+            } else {
+                format!("#{}", hash_of(&[hidden.unwrap_or_default(), &whole]))
+            };
             let query = if kept.is_empty() {
                 String::new()
             } else {
                 format!("?{}", kept.join("&"))
             };
-            format!("{getter}{address}{query}")
+            format!("{getter}{address}{query}{hash}")
+        }
+    }
+}
+
+/// Enough of a hash to tell sources apart.
+fn hash_of(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.len().to_be_bytes());
+        hash.update(part);
+    }
+    hex::encode(hash.finalize()).chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_that_differ_have_different_names_without_secrets() {
+        let name = |source: &str| package_name(&ModuleSource::parse(source, false).unwrap());
+        assert_eq!(
+            name("git::https://h.test/r//sub?ref=v1"),
+            "git::https://h.test/r?ref=v1"
+        );
+        let sources = [
+            "https://h.test/get?file=a&token=s3cret&archive=zip",
+            "https://h.test/get?file=b&token=s3cret&archive=zip",
+            "https://h.test/get?archive=zip",
+            "https://h.test/get?archive=zip&archive=tar",
+            "https://one:s3cret@h.test/get?archive=zip",
+            "https://two:s3cret@h.test/get?archive=zip",
+        ];
+        let names: std::collections::BTreeSet<String> = sources.map(name).into();
+        assert_eq!(names.len(), sources.len(), "{names:?}");
+        assert!(!names.iter().any(|name| name.contains("s3cret")), "{names:?}");
+        // The folder in the package is no part of it, and neither is a password.
+        for other in [
+            "https://h.test/get//sub?archive=zip",
+            "https://:other@h.test/get?archive=zip",
+        ] {
+            assert_eq!(name(other), name("https://h.test/get?archive=zip"), "{other}");
         }
     }
 }

@@ -69,7 +69,7 @@ impl<'a> Package<'a> {
     /// What a server names in place of files. `from`: where it was named.
     pub(crate) fn follow<'s>(&'s mut self, location: &str, from: &Address) -> Result<Coming<'s>, Fault> {
         let package = location_of(location, from)?;
-        if from.scheme == "https" && package.address.starts_with("http://") {
+        if from.scheme == "https" && has_scheme(&package, "http") {
             return Err(Fault::refused(format!(
                 "{from} names a package whose address is not encrypted; that is not followed."
             )));
@@ -147,6 +147,12 @@ impl<'a> Package<'a> {
     }
 }
 
+/// Is it this scheme, whatever way it is to be fetched? Schemes have no case.
+pub(crate) fn has_scheme(package: &RemotePackage, scheme: &str) -> bool {
+    let found = package.address.split_once(':');
+    found.is_some_and(|(found, _)| found.eq_ignore_ascii_case(scheme))
+}
+
 /// A package that a server names: an address as in a configuration, or one beside the server's own.
 pub(crate) fn location_of(location: &str, from: &Address) -> Result<RemotePackage, Fault> {
     let nowhere = || {
@@ -189,7 +195,7 @@ pub(crate) fn location_of(location: &str, from: &Address) -> Result<RemotePackag
     match ModuleSource::parse(&text, false) {
         Ok(ModuleSource::Remote(package)) => {
             // A server's word must not reach files of this machine.
-            if package.address.starts_with("file:") || package.getter.as_deref() == Some("file") {
+            if has_scheme(&package, "file") || package.getter.as_deref() == Some("file") {
                 return Err(Fault::refused(format!(
                     "{from} names a file of this machine, which is not followed."
                 )));

@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Pin {
-    /// The source as the configuration has it, without the folder in its package and without what may be secret.
+    /// The source as the configuration has it, without the folder in its package and without what may be secret: see
+    /// [`crate::package_name`].
     pub source: String,
     /// The version that was chosen, of a registry's module.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -13,7 +13,7 @@ use crate::{
     fault::{Fault, FaultKind},
     http::{Answer, Ask},
     module::{ModuleFault, Summary},
-    package::{Package, location_of},
+    package::{Package, has_scheme, location_of},
 };
 
 /// Largest answer: some modules have thousands of versions.
@@ -198,7 +198,7 @@ impl<'p> Registry<'p> {
         }
         let invalid = |fault| ModuleFault::new(Summary::InvalidLocation, fault);
         let package = location_of(&location, &answer.address).map_err(invalid)?;
-        if package.address.starts_with("http://") && package.getter.is_none() {
+        if has_scheme(&package, "http") {
             let text = format!(
                 "The registry at {} names a package whose address is not encrypted.",
                 module.host

@@ -53,7 +53,15 @@ async fn registry(packages: String) -> (Server, Keyring) {
         match &*asked.path {
             "/.well-known/terraform.json" => json(r#"{"modules.v1":"/api/modules"}"#.to_owned()),
             "/api/modules/team/vpc/aws/versions" => {
-                let versions = ["1.0.0", "1.2.0", "1.10.0", "2.0.0-beta1", "nonsense"];
+                let versions = [
+                    "0.8.0",
+                    "0.9.0",
+                    "1.0.0",
+                    "1.2.0",
+                    "1.10.0",
+                    "2.0.0-beta1",
+                    "nonsense",
+                ];
                 let versions = versions
                     .map(|version| format!(r#"{{"version":"{version}"}}"#))
                     .join(",");
@@ -63,6 +71,12 @@ async fn registry(packages: String) -> (Server, Keyring) {
             }
             "/api/modules/team/empty/aws/versions" => json(r#"{"modules":[{"versions":[]}]}"#.to_owned()),
             "/api/modules/team/odd/aws/versions" => json("[]".to_owned()),
+            "/api/modules/team/vpc/aws/0.8.0/download" => {
+                with(answer(204, ""), "x-terraform-get", "git::FILE:///etc")
+            }
+            "/api/modules/team/vpc/aws/0.9.0/download" => {
+                with(answer(204, ""), "x-terraform-get", "git::HTTP://h.test/r")
+            }
             "/api/modules/team/vpc/aws/1.0.0/download" => {
                 with(answer(204, ""), "x-terraform-get", "../../../../../../m.zip")
             }
@@ -106,8 +120,13 @@ async fn a_registry_is_asked_for_the_newest_version_that_fits() {
     let commit = work.commit();
     work.git(&["tag", "v1.2.0"]);
     let root = place.root.path().join("repos");
-    let git = Server::start(move |asked| http_backend(&root, asked)).await;
-    let (server, ring) = registry(git.url("/r/.git")).await;
+    let (git, authority) = Server::start_tls(move |asked| http_backend(&root, asked)).await;
+    let (server, mut ring) = registry(format!("https://{}/r/.git", git.host())).await;
+    let trusting = Credentials {
+        authorities: Some(authority),
+        ..Credentials::default()
+    };
+    ring.add(&git.host(), trusting);
     let host = server.host();
     let source = |name: &str| format!("{host}/team/{name}/aws");
 
@@ -154,6 +173,22 @@ async fn a_registry_is_asked_for_the_newest_version_that_fits() {
         Summary::InvalidLocation,
         FaultKind::Refused,
         "file of this machine",
+    )
+    .await;
+    check(
+        "vpc",
+        "0.8.0",
+        Summary::InvalidLocation,
+        FaultKind::Refused,
+        "file of this machine",
+    )
+    .await;
+    check(
+        "vpc",
+        "0.9.0",
+        Summary::InvalidLocation,
+        FaultKind::Refused,
+        "not encrypted",
     )
     .await;
     check(
