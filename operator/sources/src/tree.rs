@@ -20,6 +20,8 @@ use crate::{
 /// Longest name of a file in bytes, as file systems have it, and longest path.
 const LONGEST_NAME: usize = 255;
 const LONGEST_PATH: usize = 4096;
+/// Most bytes of a path on the average: many long ones would take much memory.
+const USUAL_PATH: usize = 512;
 
 /// Most links that lead to each other in a row, as Linux has it.
 const MOST_HOPS: usize = 40;
@@ -36,6 +38,8 @@ pub(crate) struct Tree {
     /// Names in lower case, for systems that do not tell cases apart, with the name as it was.
     folded: BTreeMap<String, String>,
     entries: usize,
+    /// Bytes that names may still come to, all together.
+    names_left: usize,
     written: u64,
 }
 
@@ -57,6 +61,10 @@ impl Tree {
             links: BTreeMap::new(),
             folded: BTreeMap::new(),
             entries: 0,
+            names_left: limits
+                .files
+                .saturating_mul(USUAL_PATH)
+                .saturating_add(LONGEST_PATH),
             written: 0,
         }
     }
@@ -64,7 +72,10 @@ impl Tree {
     /// Makes a folder, and those it is in.
     pub(crate) fn folder(&mut self, path: &str) -> Result<(), Fault> {
         let path = self.check(path)?;
-        self.count()?;
+        // One that is made is counted there.
+        if path.is_empty() || self.folders.contains(&path) {
+            return self.count();
+        }
         self.make_folders(&path)
     }
 
@@ -131,6 +142,13 @@ impl Tree {
     pub(crate) fn link(&mut self, path: &str, target: &str) -> Result<(), Fault> {
         let path = self.check(path)?;
         self.count()?;
+        if target.len() > LONGEST_PATH {
+            return Err(Fault::refused(format!(
+                "The package holds a link to a name longer than {LONGEST_PATH} bytes: {}.",
+                shown(&path)
+            )));
+        }
+        self.count_name(target)?;
         if let Some((folder, _)) = path.rsplit_once('/') {
             self.make_folders(folder)?;
         }
@@ -317,7 +335,8 @@ impl Tree {
         Ok(parts.join("/"))
     }
 
-    fn count(&mut self) -> Result<(), Fault> {
+    /// Counts something that takes a place among the files.
+    pub(crate) fn count(&mut self) -> Result<(), Fault> {
         self.entries += 1;
         if self.entries > self.limits.files {
             let limit = self.limits.files;
@@ -325,6 +344,18 @@ impl Tree {
                 "The package holds more than {limit} files, folders and links, which is the limit."
             )));
         }
+        Ok(())
+    }
+
+    fn count_name(&mut self, name: &str) -> Result<(), Fault> {
+        let left = self.names_left.checked_sub(name.len());
+        self.names_left = left.ok_or_else(|| {
+            let limit = self.limits.files;
+            Fault::refused(format!(
+                "The package holds names that are too long all together: more than {USUAL_PATH} bytes on the average for {limit} \
+                 files, folders and links, which is the limit."
+            ))
+        })?;
         Ok(())
     }
 
@@ -337,6 +368,7 @@ impl Tree {
             if self.folders.contains(folder) {
                 continue;
             }
+            self.count()?;
             self.fold(folder)?;
             if self.files.contains_key(folder) || self.links.contains_key(folder) {
                 let path = shown(folder);
@@ -353,6 +385,7 @@ impl Tree {
 
     /// Refuses two names that differ in case only: on some systems they are one file.
     fn fold(&mut self, path: &str) -> Result<(), Fault> {
+        self.count_name(path)?;
         match self.folded.insert(path.to_lowercase(), path.to_owned()) {
             Some(other) if other != path => Err(Fault::refused(format!(
                 "The package holds two names that differ in case only: {} and {}.",

@@ -2,13 +2,16 @@
 //!
 //! Contents are as they were committed: neither filters, nor line ends, nor LFS pointers are replaced.
 
+use std::{collections::BTreeMap, time::Instant};
+
 use gix_hash::{ObjectId, oid};
 use gix_object::{CommitRefIter, Kind, TagRefIter, TreeRefIter, tree::EntryKind};
 use gix_pack::Bundle;
 
 use crate::{
     fault::Fault,
-    tree::{Tree, shown},
+    limits::Limits,
+    tree::{Tree, shown, too_large, too_slow},
 };
 
 /// Tags that lead to each other in a row, and folders inside each other, before it is hostile.
@@ -26,25 +29,38 @@ pub(crate) struct Submodule {
 pub(crate) struct Objects {
     bundles: Vec<Bundle>,
     inflate: gix_zlib::Inflate,
+    limits: Limits,
+    deadline: Instant,
+    /// Bytes that objects may still come to, all together.
+    left: u64,
 }
 
 impl Objects {
-    pub(crate) fn new(bundles: Vec<Bundle>) -> Self {
+    pub(crate) fn new(bundles: Vec<Bundle>, limits: &Limits, deadline: Instant) -> Self {
         Self {
             bundles,
             inflate: gix_zlib::Inflate::default(),
+            limits: limits.clone(),
+            deadline,
+            left: limits.unpacked_bytes,
         }
     }
 
     fn find(&mut self, id: &oid) -> Result<(Kind, Vec<u8>), Fault> {
         let damaged =
             |why: String| Fault::refused(format!("The git server sent object {id} damaged: {why}."));
+        if Instant::now() > self.deadline {
+            return Err(too_slow(&self.limits));
+        }
         for bundle in &self.bundles {
             let mut data = Vec::new();
             let found = bundle
                 .find(id, &mut data, &mut self.inflate, &mut gix_pack::cache::Never)
                 .map_err(|error| damaged(error.to_string()))?;
             if let Some(kind) = found.map(|(data, _)| data.kind) {
+                // The same tree may lie in many places.
+                let left = self.left.checked_sub(data.len() as u64);
+                self.left = left.ok_or_else(|| too_large(&self.limits))?;
                 return Ok((kind, data));
             }
         }
@@ -153,7 +169,10 @@ impl Objects {
                         let (_, target) = self.find(entry.oid)?;
                         tree.link(&path, &String::from_utf8_lossy(&target))?;
                     }
-                    EntryKind::Commit => links.push((path, entry.oid.to_owned())),
+                    EntryKind::Commit => {
+                        tree.count()?;
+                        links.push((path, entry.oid.to_owned()));
+                    }
                 }
             }
         }
@@ -161,9 +180,8 @@ impl Objects {
         let submodule = |(path, commit): (String, ObjectId)| {
             let inside = path.strip_prefix(prefix).unwrap_or(&path).trim_start_matches('/');
             // One that .gitmodules does not tell of is left alone by git, too.
-            let (_, url) = urls.iter().find(|(at, _)| at == inside)?;
             Some(Submodule {
-                url: url.clone(),
+                url: urls.get(inside)?.clone(),
                 path,
                 commit,
             })
@@ -173,13 +191,13 @@ impl Objects {
 }
 
 /// Paths and addresses in a `.gitmodules` file.
-fn submodule_urls(text: &str) -> Vec<(String, String)> {
-    let mut found = Vec::new();
+fn submodule_urls(text: &str) -> BTreeMap<String, String> {
+    let mut found = BTreeMap::new();
     let (mut path, mut url) = (None, None);
     for line in text.lines().map(str::trim).chain(["["]) {
         if line.starts_with('[') {
             if let (Some(path), Some(url)) = (path.take(), url.take()) {
-                found.push((path, url));
+                found.entry(path).or_insert(url);
             }
         } else if let Some((key, value)) = line.split_once('=') {
             let value = value.trim().trim_matches('"').to_owned();
@@ -202,6 +220,6 @@ mod tests {
         let text = "[submodule \"a\"]\n\tpath = lib/a\n\turl = ../a.git\n[submodule \"b\"]\nurl=https://h.test/b\n  path = \"b\"\n[x]\npath = c\n";
         let want =
             [("lib/a", "../a.git"), ("b", "https://h.test/b")].map(|(a, b)| (a.to_owned(), b.to_owned()));
-        assert_eq!(submodule_urls(text), want);
+        assert_eq!(submodule_urls(text), want.into());
     }
 }

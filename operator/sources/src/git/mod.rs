@@ -22,7 +22,7 @@ use self::{
     checkout::{Objects, Submodule},
     program::Program,
     refs::{Refs, Wanted},
-    remote::{Meter, Remote},
+    remote::{Alarm, Meter, Remote},
 };
 use crate::{
     address::Address,
@@ -118,7 +118,8 @@ impl Git {
         let address = self.check(place)?;
         // The server is asked even if the commit is known: it says who may have it.
         let (remote, wanted) = self.ask(&address, &place.reference)?;
-        let submodules = if place.submodules { "with submodules" } else { "" };
+        // A tree with submodules is never remembered: another's server would not be asked who may have them.
+        let submodules = if place.submodules { "has no submodules" } else { "" };
         let repository = address.without_account();
         let key = |commit: &str| ["git", &repository, commit, submodules].map(str::to_owned);
         if let Wanted::Told { commit, .. } | Wanted::Commit(commit) = &wanted {
@@ -129,7 +130,7 @@ impl Git {
         }
         let half = self.cache.half()?;
         let mut tree = Tree::new(&half.folder, &self.web.limits, self.deadline);
-        let commit = self.fetch(
+        let (commit, is_alone) = self.fetch(
             &address,
             remote,
             &wanted,
@@ -141,9 +142,11 @@ impl Git {
         )?;
         let digest = tree.finish()?;
         let content = self.cache.keep(&half, &digest, &commit.to_string())?;
-        let key = key(&content.revision);
-        self.cache
-            .remember(&key.each_ref().map(String::as_str), &content)?;
+        if is_alone {
+            let key = key(&content.revision);
+            self.cache
+                .remember(&key.each_ref().map(String::as_str), &content)?;
+        }
         Ok(content)
     }
 
@@ -205,10 +208,14 @@ impl Git {
                 &meter,
             )?
         };
-        Remote::begin(transport, meter, &self.web.limits, address.to_string())
+        let alarm = Alarm {
+            handle: self.handle.clone(),
+            deadline: self.deadline,
+        };
+        Remote::begin(transport, meter, &self.web.limits, alarm, address.to_string())
     }
 
-    /// Fetches a commit, and puts its files into a tree below a folder.
+    /// Fetches a commit, and puts its files into a tree below a folder. Is it without submodules that came along?
     #[expect(
         clippy::too_many_arguments,
         reason = "one step of a recursion; all of it changes from call to call"
@@ -223,7 +230,7 @@ impl Git {
         depth: usize,
         scratch: &Path,
         tree: &mut Tree,
-    ) -> Result<ObjectId, Fault> {
+    ) -> Result<(ObjectId, bool), Fault> {
         let place = tempfile::tempdir_in(scratch)
             .map_err(|error| Fault::local("Objects of git cannot be kept", &error))?;
         let (mut objects, id) = self.objects(address, remote, wanted, place.path())?;
@@ -233,7 +240,7 @@ impl Git {
         for submodule in found.iter().filter(|_| submodules) {
             self.fetch_submodule(address, submodule, depth + 1, scratch, tree)?;
         }
-        Ok(id)
+        Ok((id, !submodules || found.is_empty()))
     }
 
     fn fetch_submodule(
@@ -263,6 +270,12 @@ impl Git {
         } else {
             address(url)?
         };
+        if address.scheme == "file" && parent.scheme != "file" {
+            return Err(Fault::refused(format!(
+                "{parent} has a submodule in a folder of this machine, {}, which is nobody's business but its own.",
+                shown(&submodule.path)
+            )));
+        }
         let mut place = GitPlace::new(
             address.without_account(),
             Reference::Commit(submodule.commit.to_string()),
@@ -296,6 +309,10 @@ impl Git {
         })
     }
 
+    fn opened(&self, bundles: Vec<gix_pack::Bundle>) -> Objects {
+        Objects::new(bundles, &self.web.limits, self.deadline)
+    }
+
     /// The objects that a commit needs, and more where the server cannot do less.
     fn objects(
         &self,
@@ -314,7 +331,7 @@ impl Git {
                 None => self.program_at(address)?.fetch(&[id.to_string()], true, folder),
             };
             match fetched {
-                Ok(bundles) => return Ok((Objects::new(bundles), id)),
+                Ok(bundles) => return Ok((self.opened(bundles), id)),
                 // Some servers give nothing that they do not tell of, unless it is part of what they do.
                 Err(fault)
                     if matches!(wanted, Wanted::Commit(_))
@@ -342,7 +359,7 @@ impl Git {
                 self.program_at(address)?.fetch(&specs, false, &all)?
             }
         };
-        let mut objects = Objects::new(bundles);
+        let mut objects = self.opened(bundles);
         let id = match wanted {
             Wanted::Told { id, .. } | Wanted::Commit(id) => *id,
             Wanted::Short(short) => objects.by_prefix(short)?,

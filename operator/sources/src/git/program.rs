@@ -12,7 +12,7 @@ use gix_hash::ObjectId;
 use tempfile::NamedTempFile;
 
 use crate::{
-    address::Address,
+    address::{Address, encode},
     fault::Fault,
     git::refs::{Ref, Refs},
     limits::Limits,
@@ -228,15 +228,13 @@ fn complaint(address: &Address, words: &str) -> Fault {
     let mut words = words
         .trim()
         .replace(&address.with_account(), &address.to_string());
-    if let Some(password) = address
-        .password
-        .as_deref()
-        .filter(|password| !password.is_empty())
-    {
-        words = words.replace(password, "***");
+    let lower = words.to_lowercase();
+    // Where there is no password, the user may be a token. Git repeats it as it was written, or as it was meant.
+    let user = address.user.as_deref().filter(|_| address.scheme != "ssh");
+    if let Some(secret) = address.password.as_deref().or(user) {
+        words = words.replace(&encode(secret), "***").replace(secret, "***");
     }
     let text = format!("{address} cannot be fetched. Git says: {words}");
-    let lower = words.to_lowercase();
     let any = |parts: &[&str]| parts.iter().any(|part| lower.contains(part));
     if any(&[
         "authentication failed",
@@ -255,5 +253,22 @@ fn complaint(address: &Address, words: &str) -> Fault {
         Fault::absent(text)
     } else {
         Fault::unreachable(text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FaultKind;
+
+    #[test]
+    fn an_account_is_not_repeated() {
+        for account in ["t0%40ken", "me:t0%40ken"] {
+            let address = Address::parse(&format!("https://{account}@h.test/r")).unwrap();
+            let words = "fatal: Authentication failed for 'https://t0%40ken@h.test/r' (t0@ken)";
+            let fault = complaint(&address, words);
+            assert_eq!(fault.kind, FaultKind::Denied);
+            assert!(!fault.text.contains("ken"), "{fault}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::Instant,
 };
 
 use gix_hash::ObjectId;
@@ -18,11 +19,13 @@ use gix_protocol::{
 };
 use gix_transport::{Protocol, Service, client::blocking_io::Transport};
 use gix_utils::progress::Discard;
+use tokio::{runtime::Handle, task::JoinHandle};
 
 use crate::{
     fault::{Fault, chain},
     git::refs::{Ref, Refs},
     limits::{Limits, bytes},
+    tree::too_slow,
 };
 
 /// Most bytes of a list of references.
@@ -81,12 +84,39 @@ impl Meter {
     }
 }
 
+/// Ends work that takes no notice of time itself.
+pub(crate) struct Alarm {
+    pub(crate) handle: Handle,
+    pub(crate) deadline: Instant,
+}
+
+/// An alarm that is set, until it is dropped.
+struct Armed(JoinHandle<()>);
+
+impl Drop for Armed {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+impl Alarm {
+    fn arm(&self, flag: &Arc<AtomicBool>, meter: &Meter, limits: &Limits) -> Armed {
+        let (flag, meter, limits, deadline) = (flag.clone(), meter.clone(), limits.clone(), self.deadline);
+        Armed(self.handle.spawn(async move {
+            tokio::time::sleep_until(deadline.into()).await;
+            meter.fail(too_slow(&limits));
+            flag.store(true, Ordering::Relaxed);
+        }))
+    }
+}
+
 /// A conversation.
 pub(crate) struct Remote {
     transport: Box<dyn Transport + Send>,
     handshake: Handshake,
     meter: Meter,
     limits: Limits,
+    alarm: Alarm,
     /// How the place is called in errors.
     place: String,
 }
@@ -101,6 +131,7 @@ impl Remote {
         mut transport: Box<dyn Transport + Send>,
         meter: Meter,
         limits: &Limits,
+        alarm: Alarm,
         place: String,
     ) -> Result<Self, Fault> {
         let handshake = gix_protocol::handshake(
@@ -116,6 +147,7 @@ impl Remote {
             handshake,
             meter,
             limits: limits.clone(),
+            alarm,
             place,
         };
         let format = remote.handshake.capabilities.capability("object-format");
@@ -165,7 +197,9 @@ impl Remote {
         self.meter.left.store(self.limits.git_bytes, Ordering::Relaxed);
         let meter = self.meter.clone();
         let limits = self.limits.clone();
-        let interrupt = AtomicBool::new(false);
+        // Few bytes may stand for many: taking them apart ends with the time, too.
+        let interrupt = Arc::new(AtomicBool::new(false));
+        let armed = self.alarm.arm(&interrupt, &meter, &limits);
         let mut bundle = None;
         let fetched = gix_protocol::fetch(
             &mut Everything(wants.to_vec()),
@@ -188,6 +222,7 @@ impl Remote {
                 reject_shallow_remote: false,
             },
         );
+        drop(armed);
         fetched.map_err(|error| self.meter.explain(&self.place, &error))?;
         // A server need not hear the end.
         let _ = gix_protocol::indicate_end_of_interaction(&mut self.transport, false);
@@ -281,4 +316,32 @@ fn ours(theirs: TheirRef) -> Option<Ref> {
         id: id?.to_owned(),
         peeled: peeled.map(ToOwned::to_owned),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_alarm_rings_when_the_time_is_over_and_not_if_it_is_dropped() {
+        let alarm = Alarm {
+            handle: Handle::current(),
+            deadline: Instant::now() + Duration::from_millis(20),
+        };
+        let ring = |wait: Duration| {
+            let (flag, meter) = (Arc::new(AtomicBool::new(false)), Meter::new());
+            let armed = alarm.arm(&flag, &meter, &Limits::default());
+            async move {
+                tokio::time::sleep(wait).await;
+                drop(armed);
+                tokio::time::sleep(Duration::from_millis(60)).await;
+                let fault = meter.explain("r", &io::Error::other("x"));
+                (flag.load(Ordering::Relaxed), fault.text.contains("took longer"))
+            }
+        };
+        assert_eq!(ring(Duration::ZERO).await, (false, false));
+        assert_eq!(ring(Duration::from_millis(60)).await, (true, true));
+    }
 }

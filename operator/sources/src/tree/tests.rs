@@ -214,3 +214,26 @@ fn the_digest_is_of_names_contents_and_programs() {
     });
     assert_eq!(with_folder.digest, all[0]);
 }
+
+#[test]
+fn folders_that_are_only_implied_are_counted_and_so_are_names() {
+    let limits = Limits {
+        files: 10,
+        ..Limits::default()
+    };
+    let fails = |build: &dyn Fn(&mut Tree) -> Result<(), Fault>| {
+        let made = make_with(&limits, build);
+        made.outcome.unwrap_err().text
+    };
+    let told = fails(&|tree| tree.file("a/b/c/d/e/f/g/h/i/j/k", false, &mut &b"x"[..]));
+    assert!(told.contains("more than 10 files"), "{told}");
+    let made = make_with(&limits, |tree| {
+        tree.file("a/b/c/d/e/f/g/h/i/j", false, &mut &b"x"[..])
+    });
+    assert_eq!(made.outcome.unwrap(), ["a/b/c/d/e/f/g/h/i/j"]);
+    let long = vec!["n".repeat(250); 16].join("/");
+    let told = fails(&|tree| (0..5).try_for_each(|n| tree.link(&n.to_string(), &long)));
+    assert!(told.contains("too long all together"), "{told}");
+    let told = fails(&|tree| tree.link("l", &"n/".repeat(3000)));
+    assert!(told.contains("longer than 4096 bytes"), "{told}");
+}

@@ -364,6 +364,68 @@ async fn submodules_come_along_where_they_are_asked_for() {
     let with = place.fetcher.git(&repository, &public()).await.unwrap();
     assert_eq!(files(&with)["lib/inner/i"], "inner");
     assert_eq!(with.revision, without.revision);
+    // Who may have the outer one need not be let into the inner one: it is asked each time.
+    let asked = || {
+        let all = server.asked();
+        all.iter()
+            .filter(|asked| asked.path.starts_with("/inner/"))
+            .count()
+    };
+    let before = asked();
+    place.fetcher.git(&repository, &public()).await.unwrap();
+    assert!(asked() > before);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn hostile_submodules_are_refused() {
+    let place = place_with(Limits {
+        files: 3,
+        ..Limits::default()
+    });
+    let inner = Work::new(place.root.path().join("repos/inner"));
+    inner.write("i", "inner");
+    let commit = inner.commit();
+    let outer = Work::new(place.root.path().join("repos/outer"));
+    outer.write("o", "outer");
+    let link = |name: &str| {
+        let info = format!("160000,{commit},{name}");
+        outer.git(&["update-index", "--add", "--cacheinfo", &info]);
+        outer.git(&["commit", "--quiet", "--message", "x"]);
+    };
+    outer.commit();
+    link("a");
+    link("b");
+    let server = serve(&place.root.path().join("repos"), None).await;
+    let mut repository = GitPlace::new(server.url("/outer/.git"), Reference::Head);
+    place.fetcher.git(&repository, &public()).await.unwrap();
+    link("c");
+    let told = place.fetcher.git(&repository, &public()).await;
+    faulty(told, FaultKind::Refused, "more than 3 files");
+
+    // A repository elsewhere has nothing to say of folders of this machine, even where those may be fetched.
+    let local = Fetcher::new(
+        place.root.path().join("other"),
+        Limits::default(),
+        Reach::everything(),
+    )
+    .unwrap()
+    .with_git_program();
+    let modules = format!(
+        "[submodule \"a\"]\npath = a\nurl = file://{}\n",
+        inner.folder.display()
+    );
+    outer.write(".gitmodules", &modules);
+    outer.git(&["add", ".gitmodules"]);
+    outer.git(&["commit", "--quiet", "--message", "x"]);
+    repository.submodules = true;
+    let told = local.git(&repository, &public()).await;
+    faulty(told, FaultKind::Refused, "folder of this machine");
+    let beside = GitPlace {
+        url: format!("file://{}", outer.folder.display()),
+        ..repository
+    };
+    let content = local.git(&beside, &public()).await.unwrap();
+    assert_eq!(files(&content)["a/i"], "inner");
 }
 
 #[tokio::test(flavor = "multi_thread")]
