@@ -34,11 +34,7 @@ impl Address {
         let (scheme, rest) = text
             .split_once("://")
             .ok_or_else(|| malformed("it has no scheme, such as https://"))?;
-        let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
-            && scheme
-                .chars()
-                .all(|c| c.is_ascii_alphanumeric() || "+-.".contains(c));
-        if !is_scheme {
+        if !is_scheme(scheme) {
             return Err(malformed(
                 "its scheme has other characters than letters and digits",
             ));
@@ -81,7 +77,10 @@ impl Address {
 
     /// The address that a redirect or a registry names from here.
     pub(crate) fn join(&self, text: &str) -> Result<Self, Fault> {
-        if text.contains("://") && !text.starts_with(['/', '?', '.']) {
+        if text
+            .split_once("://")
+            .is_some_and(|(scheme, _)| is_scheme(scheme))
+        {
             return Self::parse(text);
         }
         if text.starts_with("//") {
@@ -218,6 +217,11 @@ pub fn redacted(text: &str) -> String {
     }
 }
 
+fn is_scheme(text: &str) -> bool {
+    let sound = |c: char| c.is_ascii_alphanumeric() || "+-.".contains(c);
+    text.starts_with(|c: char| c.is_ascii_alphabetic()) && text.chars().all(sound)
+}
+
 fn host_and_port(text: &str) -> Option<(&str, Option<u16>)> {
     let (host, port) = if let Some(rest) = text.strip_prefix('[') {
         let (host, port) = rest.split_once(']')?;
@@ -345,6 +349,10 @@ mod tests {
             ("//other.test/c", "https://other.test/c"),
             ("http://other.test", "http://other.test/"),
             ("../../../c", "https://host.test/c"),
+            (
+                "c?to=http://other.test",
+                "https://host.test/a/c?to=http://other.test",
+            ),
         ] {
             let joined = base.join(to).unwrap();
             assert_eq!(joined.without_account(), want, "{to}");

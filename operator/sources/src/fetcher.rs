@@ -101,8 +101,8 @@ impl Fetcher {
             )));
         }
         let digest = digest.to_ascii_lowercase();
-        let key = ["artifact", &digest];
-        if let Some(content) = self.cache.recall(&key)? {
+        let place = address.without_account();
+        if let Some(content) = self.cache.recall(&["artifact", &place, &digest])? {
             return Ok(content.called(revision));
         }
         let wallet = Wallet::place(&address, Credentials::default());
@@ -126,7 +126,7 @@ impl Fetcher {
             archive::unpack(file, Kind::Tar(archive::Packing::Gzip), &limits, &mut tree)?;
             let tree = tree.finish()?;
             let content = cache.keep(&half, &tree, &revision)?;
-            cache.remember(&["artifact", &digest], &content)?;
+            cache.remember(&["artifact", &place, &digest], &content)?;
             Ok(content)
         })
         .await

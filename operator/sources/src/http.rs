@@ -34,6 +34,9 @@ use crate::{
 /// Time to connect to one address.
 const CONNECT: Duration = Duration::from_secs(15);
 
+/// Time for the rest of an answer that nobody needs.
+const DRAIN: Duration = Duration::from_secs(1);
+
 /// An HTTP client.
 #[derive(Clone)]
 pub(crate) struct Web {
@@ -118,8 +121,8 @@ impl Web {
                     "{address} redirects to {next}, which is not encrypted; that is not followed."
                 )));
             }
-            // What is left of the answer is read, so that the connection can serve again.
-            let _ = answer.small(64 << 10).await;
+            // What is left of the answer is read, so that the connection can serve again; not if it takes long.
+            let _ = tokio::time::timeout(DRAIN, answer.small(64 << 10)).await;
             address = next;
         }
         let limit = self.limits.redirects;

@@ -15,12 +15,14 @@ pub struct Reach {
 }
 
 /// Addresses at which clouds tell credentials or secrets to whoever asks, and which lie in no special network: Azure's
-/// host agent, Alibaba's and Oracle's metadata servers, and AWS's by IPv6.
-const CLOUD: [IpAddr; 4] = [
+/// host agent, Alibaba's and Oracle's metadata servers, and by IPv6 AWS's, that of its pods' identities, and Google's.
+const CLOUD: [IpAddr; 6] = [
     IpAddr::V4(Ipv4Addr::new(168, 63, 129, 16)),
     IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
     IpAddr::V4(Ipv4Addr::new(192, 0, 0, 192)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254)),
+    IpAddr::V6(Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23)),
+    IpAddr::V6(Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254)),
 ];
 
 impl Reach {
@@ -63,14 +65,17 @@ impl Reach {
             IpAddr::V6(v6) if v6.is_unspecified() => Some("an unspecified address"),
             IpAddr::V6(v6) if v6.is_loopback() => Some("a loopback address"),
             IpAddr::V6(v6) if v6.is_unicast_link_local() => Some("a link-local address"),
+            IpAddr::V6(v6) if v6.segments()[0] & 0xffc0 == 0xfec0 => Some("a site-local address"),
+            // Which IPv4 address such a one means, only the network's own translator knows.
+            IpAddr::V6(v6) if v6.segments()[..3] == [0x64, 0xff9b, 1] => Some("a translated address"),
             IpAddr::V6(v6) if v6.is_multicast() => Some("a multicast address"),
             _ => None,
         }
     }
 }
 
-/// The address that packets go to in the end: IPv4 addresses have several forms in IPv6 (mapped, translated by NAT64,
-/// 6to4, compatible).
+/// The address that packets go to in the end: IPv4 addresses have several forms in IPv6 (mapped, translated,
+/// translated by NAT64, 6to4, compatible).
 fn plain(address: IpAddr) -> IpAddr {
     let IpAddr::V6(v6) = address else { return address };
     if let Some(v4) = v6.to_ipv4_mapped() {
@@ -84,6 +89,7 @@ fn plain(address: IpAddr) -> IpAddr {
     match [a, b, c, d, e, f] {
         [0x64, 0xff9b, 0, 0, 0, 0] => v4(g, h),
         [0x2002, high, low, ..] => v4(high, low),
+        [0, 0, 0, 0, 0xffff, 0] => v4(g, h),
         [0, 0, 0, 0, 0, 0] if g != 0 => v4(g, h),
         _ => address,
     }
@@ -120,6 +126,11 @@ mod tests {
             "64:ff9b::a9fe:a9fe",
             "2002:7f00:1::",
             "::127.0.0.1",
+            "::ffff:0:127.0.0.1",
+            "fd00:ec2::23",
+            "fd20:ce::254",
+            "64:ff9b:1::a9fe:a9fe",
+            "fec0::1",
         ] {
             check(&guarded, address, false);
             check(&Reach::everything(), address, true);

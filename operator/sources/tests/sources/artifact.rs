@@ -39,8 +39,9 @@ async fn an_artifact_is_what_its_digest_says() {
         .unwrap();
     assert_eq!((again.digest, &*again.revision), (content.digest, "main@sha1:2"));
     assert_eq!(server.asked().len(), asked, "it was there");
+    // Nobody gets by a digest alone what lay elsewhere.
     let gone = server.url("/gone.tar.gz");
-    let fault = place.fetcher.artifact(&gone, &other, "r").await.unwrap_err();
+    let fault = place.fetcher.artifact(&gone, &digest, "r").await.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Absent);
     let fault = place.fetcher.artifact(&url, "md5:1", "r").await.unwrap_err();
     assert_eq!(fault.kind, FaultKind::Asked);
