@@ -156,7 +156,7 @@ pub struct GitRef {
     pub semver: Option<String>,
     /// This commit, by its whole name.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schemars(length(max = 64), regex(pattern = r"^([0-9a-f]{40}|[0-9a-f]{64})$"))]
+    #[schemars(length(max = 40), regex(pattern = r"^[0-9a-f]{40}$"))]
     pub commit: Option<String>,
 }
 
