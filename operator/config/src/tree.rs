@@ -275,17 +275,21 @@ impl Loading<'_> {
             from: early.folder,
             span: expr.span,
         };
-        let found = self.library.find(&request)?;
         if self.members.len() >= MOST_MODULES {
             let detail = format!("There are more than {MOST_MODULES} modules.");
             return Err(Diag::error("Too many modules", detail).at(expr.span).into());
         }
-        if above.contains(&found.folder) || above.len() > DEEPEST {
-            let detail = format!(
-                "{} is called from inside itself, so there would be no end of modules.",
-                found.folder
-            );
-            return Err(Diag::error("Module calls itself", detail).at(expr.span).into());
+        let endless = |what: &str| {
+            let detail = format!("{what} is called from inside itself, so there would be no end of modules.");
+            Diags::from(Diag::error("Module calls itself", detail).at(expr.span))
+        };
+        // Before it is looked for: whoever fetches would fetch without end.
+        if above.len() > DEEPEST {
+            return Err(endless(&source.to_string()));
+        }
+        let found = self.library.find(&request)?;
+        if above.contains(&found.folder) {
+            return Err(endless(&found.folder));
         }
         let (module, faults) = read_module(found.files, early.module.dialect, self.sources);
         let failed = faults.has_errors();

@@ -18,7 +18,7 @@ use ashlar_store::{
 use kube::{Api, ResourceExt};
 
 use crate::{
-    decide::{Decision, decide},
+    decide::{Decision, decide_at_its_turn},
     ended::{APPLY_FAILED, Ended, Fault, INTERRUPTED, Outcome, SETTLE_FAILED},
     inputs::Inputs,
     job::{Held, Job, apart, plain},
@@ -83,7 +83,7 @@ async fn confirm(job: &Job, digest: &str) -> Result<Option<Inputs>, Outcome> {
         return Err(Outcome::Overtaken);
     };
     let observed = observe_afresh(&job.context, workspace).await;
-    match decide(&observed.seen) {
+    match decide_at_its_turn(&observed.seen) {
         Decision::Apply(wanted) if wanted == digest => Ok(observed.inputs),
         _ => Err(Outcome::Overtaken),
     }
@@ -144,6 +144,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         .into_iter()
         .map(|(name, value)| (name.into(), value.into()))
         .collect();
+    let held_folders = package.held();
     let folder = match job.lay_out(package).await {
         Ok(folder) => folder,
         Err(error) => {
@@ -162,6 +163,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         env,
         folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),
+        held: held_folders,
         store: &held.store,
         stop: &job.tracked.stop,
         patience: job.context.patience,

@@ -364,6 +364,19 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
     }
 }
 
+/// Decides once more for a run that waited for its turn since it was begun. That it became time to ask the source meanwhile
+/// takes nothing back: else whatever waits longer than from one time to the next would never come to its turn.
+pub(crate) fn decide_at_its_turn(seen: &Seen) -> Decision {
+    let mut seen = seen.clone();
+    if let Some(source) = &mut seen.source
+        && matches!(source.wants, Wants::Asking(_))
+        && !source.requested
+    {
+        source.wants = Wants::Nothing;
+    }
+    decide(&seen)
+}
+
 /// Is the source to be fetched or asked now?
 fn is_due(seen: &Seen, source: &SourceSeen) -> bool {
     // What goes is planned from what is there; where nothing is, from what was applied.

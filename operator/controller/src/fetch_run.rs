@@ -3,7 +3,7 @@
 //! What is fetched lies in the cache of sources and nowhere in memory; a plan takes it from there, or fetches just this
 //! revision again.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use ashlar_api::{ModulePin, SourceStatus};
 use ashlar_config::{Files, load};
@@ -12,10 +12,11 @@ use ashlar_runner::{bounded, read_folder};
 use ashlar_sources::{Content, Credentials, Fault, Fetcher};
 use ashlar_store::kube::WorkspaceKeys;
 use sha2::{Digest, Sha256};
+use tokio::time::Instant;
 
 use crate::{
     ended::{Ended, Outcome},
-    fetchable::Fetchable,
+    fetchable::{Fetchable, is_outside},
     flux::Artifact,
     inputs::canonical,
     job::{Job, until_stopped},
@@ -170,8 +171,9 @@ fn told(fault: Fault) -> String {
 /// tree's packages.
 async fn take(job: &Job, base: Base, order: &Order) -> Result<(Package, Vec<ModulePin>), String> {
     let (fetcher, order) = (job.context.fetcher.clone(), order.clone());
+    let deadline = Instant::now() + job.timeout;
     // Files are read, and modules waited for, on a thread of their own.
-    let taken = tokio::task::spawn_blocking(move || bounded(|| pick(&base, &order, fetcher)));
+    let taken = tokio::task::spawn_blocking(move || bounded(|| pick(&base, &order, fetcher, deadline)));
     taken.await.unwrap_or_else(|error| {
         Err(format!(
             "The source could not be read, because of a fault of Ashlar: {error}."
@@ -179,9 +181,14 @@ async fn take(job: &Job, base: Base, order: &Order) -> Result<(Package, Vec<Modu
     })
 }
 
-fn pick(base: &Base, order: &Order, fetcher: Fetcher) -> Result<(Package, Vec<ModulePin>), String> {
+fn pick(
+    base: &Base,
+    order: &Order,
+    fetcher: Fetcher,
+    deadline: Instant,
+) -> Result<(Package, Vec<ModulePin>), String> {
     let files = root_files(base, order)?;
-    let mut library = Fetchable::new(base, order, fetcher);
+    let mut library = Fetchable::new(base, order, fetcher, deadline);
     let mut sources = Sources::new();
     let (tree, diags) = load(files, order.dialect, &BTreeMap::new(), &mut library, &mut sources);
     let Fetchable {
@@ -194,16 +201,22 @@ fn pick(base: &Base, order: &Order, fetcher: Fetcher) -> Result<(Package, Vec<Mo
         return Err(failure);
     }
     let mut folders = folders_that_count(&tree, &order.path, &sources, !diags.has_errors());
+    let mut held = folders.clone();
     let mut files = BTreeMap::new();
     if let Base::Files(package) = base {
         files.clone_from(&package.files);
         folders = places.iter().map(|place| place.folder.clone()).collect();
+        held.clear();
+    }
+    if held.contains(".") {
+        held.clear();
     }
     files.extend(read(&places, &folders)?);
     let called = tree.members.into_iter().filter(|(path, _)| !path.is_root());
     let package = Package {
         root: order.path.clone(),
         files,
+        held,
         modules: Some(called.map(|(path, member)| (path, member.folder)).collect()),
     };
     Ok((package, pins))
@@ -212,6 +225,12 @@ fn pick(base: &Base, order: &Order, fetcher: Fetcher) -> Result<(Package, Vec<Mo
 /// The configuration files of the root module.
 fn root_files(base: &Base, order: &Order) -> Result<Files, String> {
     let Order { path, dialect, .. } = order;
+    // The API server was to refuse it, but a path decides what is read here.
+    if Path::new(path).is_absolute() || is_outside(path) {
+        return Err(format!(
+            "spec.source.path names {path}, which leads out of the source. Give a folder inside of it, as deploy/prod."
+        ));
+    }
     let content = match base {
         Base::Files(package) => return Ok(package.module_files(*dialect)),
         Base::Content(content) => content,
@@ -237,4 +256,27 @@ fn root_files(base: &Base, order: &Order) -> Result<Files, String> {
 
 fn config_digest(package: &Package, keys: &WorkspaceKeys) -> String {
     keys.keyed_hash(&canonical(package.parts()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_path_of_the_root_module_stays_in_the_source() {
+        let package = Arc::new(Package::of_texts([("main.tf".to_owned(), String::new())].into()));
+        let base = Base::Files(package.clone());
+        let check = |path: &str| {
+            let order = Order {
+                path: path.to_owned(),
+                ..Order::of(Wanted::Files(package.clone()))
+            };
+            root_files(&base, &order)
+        };
+        assert_eq!(check(".").unwrap().len(), 1);
+        for path in ["..", "../x", "/etc"] {
+            let told = check(path).unwrap_err();
+            assert!(told.contains("leads out of the source"), "{path}: {told}");
+        }
+    }
 }

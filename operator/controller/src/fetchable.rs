@@ -12,7 +12,10 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_runner::read_folder;
 use ashlar_sources::{Content, Fetcher, Keyring, Pin, package_name};
 use ashlar_value::Dialect;
-use tokio::runtime::Handle;
+use tokio::{
+    runtime::Handle,
+    time::{Instant, timeout_at},
+};
 
 use crate::{
     fetch_run::Base,
@@ -33,6 +36,8 @@ pub(crate) struct Fetchable<'a> {
     keyring: &'a Keyring,
     known: &'a [ModulePin],
     fetcher: Fetcher,
+    /// When all modules are to be here.
+    deadline: Instant,
     /// The packages that there are, by their folders as a run sees them.
     pub(crate) places: Vec<Place>,
     /// Keeps them in the cache.
@@ -44,7 +49,7 @@ pub(crate) struct Fetchable<'a> {
 }
 
 impl<'a> Fetchable<'a> {
-    pub(crate) fn new(base: &'a Base, order: &'a Order, fetcher: Fetcher) -> Self {
+    pub(crate) fn new(base: &'a Base, order: &'a Order, fetcher: Fetcher, deadline: Instant) -> Self {
         let (package, places) = match base {
             Base::Files(package) => (Some(&**package), Vec::new()),
             Base::Content(content) => {
@@ -62,6 +67,7 @@ impl<'a> Fetchable<'a> {
             keyring: &order.keyring,
             known: &order.pins,
             fetcher,
+            deadline,
             places,
             contents: Vec::new(),
             pins: Vec::new(),
@@ -124,7 +130,18 @@ impl<'a> Fetchable<'a> {
             known.as_ref(),
             &|_, _| {},
         );
-        let (content, pin) = Handle::current().block_on(asked).map_err(|fault| {
+        let in_time = async { timeout_at(self.deadline, asked).await };
+        let Ok(fetched) = Handle::current().block_on(in_time) else {
+            let why = format!(
+                "{}: the modules were not all fetched within spec.timeout. What was fetched is kept for the next attempt.",
+                request.path
+            );
+            self.fail(why.clone());
+            return Err(Diag::error("Failed to download module", why)
+                .at(request.span)
+                .into());
+        };
+        let (content, pin) = fetched.map_err(|fault| {
             let (summary, detail) = (fault.summary.text(), fault.fault.text);
             self.fail(format!("{}: {summary}. {detail}", request.path));
             Diags::from(Diag::error(summary, detail).at(request.span))
@@ -204,12 +221,17 @@ fn kept(pin: Pin) -> ModulePin {
     }
 }
 
-fn is_outside(folder: &str) -> bool {
+/// Does a clean path lead out of where it begins?
+pub(crate) fn is_outside(folder: &str) -> bool {
     folder == ".." || folder.starts_with("../")
 }
 
 impl Library for Fetchable<'_> {
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        if self.failure.is_some() {
+            // Nothing comes of the others any more.
+            return Err(Diags::new());
+        }
         match request.source {
             ModuleSource::Local(path) => self.local(request, path),
             ModuleSource::Registry(_) | ModuleSource::Remote(_) => self.remote(request),
@@ -244,7 +266,7 @@ mod tests {
             Limits::default(),
             Reach::guarded(Vec::new()),
         );
-        let mut library = Fetchable::new(&base, &order, fetcher.unwrap());
+        let mut library = Fetchable::new(&base, &order, fetcher.unwrap(), Instant::now());
         let mut sources = Sources::new();
         let files = package.module_files(order.dialect);
         let (tree, diags) = load(files, order.dialect, &BTreeMap::new(), &mut library, &mut sources);

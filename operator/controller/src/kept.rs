@@ -1,6 +1,6 @@
 //! A plan as it is stored, with the files it was made from, and what it is called.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{Plan, digest};
@@ -20,6 +20,9 @@ pub(crate) struct Kept {
     /// The root module's folder among them.
     #[serde(default = "top")]
     root: String,
+    /// The folders that the files are of, if not the whole source.
+    #[serde(default)]
+    held: BTreeSet<String>,
 }
 
 fn top() -> String {
@@ -33,6 +36,7 @@ impl Kept {
             plan,
             files: files.map(|(path, bytes)| (path, ByteBuf::from(bytes))).collect(),
             root: package.root,
+            held: package.held,
         }
     }
 
@@ -42,6 +46,7 @@ impl Kept {
         let package = Package {
             root: self.root,
             files: files.map(|(path, bytes)| (path, bytes.into_vec())).collect(),
+            held: self.held,
             // The plan says where they are.
             modules: None,
         };
@@ -106,6 +111,7 @@ mod tests {
         let package = Package {
             root: "a/b".to_owned(),
             files: [("a/b/x.zip".to_owned(), vec![0, 255])].into(),
+            held: ["a/b".to_owned()].into(),
             modules: None,
         };
         let kept = Kept::new(vec![1, 2, 255], package.clone());

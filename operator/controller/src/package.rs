@@ -27,6 +27,8 @@ pub(crate) struct Package {
     /// The root module's folder; `.` for the package's own.
     pub(crate) root: String,
     pub(crate) files: BTreeMap<String, Vec<u8>>,
+    /// The folders of the source that the files are of, of which nothing is left out; empty if that holds for the whole.
+    pub(crate) held: BTreeSet<String>,
     /// The folder of each called module, as the root module sees it, once that is known; else they are where their sources
     /// say.
     pub(crate) modules: Option<BTreeMap<Module, Arc<str>>>,
@@ -54,8 +56,14 @@ impl Package {
                 .into_iter()
                 .map(|(name, text)| (name, text.into_bytes()))
                 .collect(),
+            held: BTreeSet::new(),
             modules: None,
         }
+    }
+
+    /// The same for a run.
+    pub(crate) fn held(&self) -> Vec<PathBuf> {
+        self.held.iter().map(PathBuf::from).collect()
     }
 
     /// The files of the root module, by names without its folder.
@@ -311,6 +319,7 @@ mod tests {
         let package = Package {
             root: "prod".to_owned(),
             files: names.map(|name| (name.to_owned(), Vec::new())).into(),
+            held: BTreeSet::new(),
             modules: None,
         };
         let found: Vec<_> = package.value_files().into_iter().map(|(name, _)| name).collect();
@@ -431,6 +440,7 @@ mod tests {
         let package = Package {
             root: "a".to_owned(),
             files: take(&["a"]).unwrap(),
+            held: BTreeSet::new(),
             modules: Some([(Module::root().child("m"), ".terraform/modules/m/sub".into())].into()),
         };
         let dialect = Dialect::Terraform;

@@ -211,6 +211,7 @@ async fn attempt(
         state: held.recovered.state.clone(),
         folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),
+        held: package.held(),
     };
     let PlanOutcome {
         plan,

@@ -35,6 +35,9 @@ pub struct Files {
     pub folder: PathBuf,
     /// The folder outside of which nothing may be read, if there is one; `folder` lies in it.
     pub confines: Option<PathBuf>,
+    /// The folders in `confines` whose files are all there, if what was left out of it is told apart from what never was: elsewhere
+    /// nothing may be read. Empty: nothing was left out.
+    pub held: Vec<PathBuf>,
     /// What `~` stands for.
     pub home: Option<PathBuf>,
     /// When the plan was made.
@@ -48,6 +51,15 @@ pub struct Files {
 }
 
 impl Files {
+    /// Is all there that the source has at a path? What is missing elsewhere may just have been left out.
+    fn is_held(&self, confines: &Path, path: &Path) -> bool {
+        let Ok(inner) = path.strip_prefix(confines) else {
+            return false;
+        };
+        let inner = plain(inner);
+        self.held.is_empty() || self.held.iter().any(|folder| inner.starts_with(folder))
+    }
+
     fn resolve(&self, path: &str) -> Result<PathBuf, CapsError> {
         let given = Path::new(path);
         let Some(confines) = &self.confines else {
@@ -62,6 +74,13 @@ impl Files {
         let full = self.folder.join(given);
         if !stays_in(confines, &full) {
             return Err(outside());
+        }
+        if !self.is_held(confines, &full) {
+            return Err(CapsError::Refused(format!(
+                "{path:?} lies in the workspace's source, but beside the modules' folders, and this run was given only these: \
+                 nothing in the configuration's texts has a path with \"..\". Write the path with \"..\" where it is used, as \
+                 \"${{path.module}}/../files\", or in a comment of a .tf file: the run is given the whole source then"
+            )));
         }
         let root = confines.canonicalize().map_err(failed)?;
         match full.canonicalize() {
@@ -83,6 +102,21 @@ impl Files {
             Err(error) => Err(failed(error)),
         }
     }
+}
+
+/// A path without `.` and `..`, by its text alone.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir | Component::RootDir | Component::Prefix(_) => {}
+        }
+    }
+    plain
 }
 
 /// Is a path inside of a folder, all the way as it is written? Of what lies outside not even a name can be tried then.

@@ -110,6 +110,7 @@ pub async fn look(
     let mut caps = Files {
         folder: request.folder.clone(),
         confines: None,
+        held: Vec::new(),
         home: home(false),
         plan_timestamp: outside.now(),
         // A console answers `timestamp()` at once.

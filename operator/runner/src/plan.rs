@@ -46,6 +46,9 @@ pub struct PlanRequest {
     pub folder: PathBuf,
     /// The folder that holds all that functions and plugins may read, if there are bounds; the module's lies in it.
     pub confines: Option<PathBuf>,
+    /// The folders in it whose files are all there, if what was left out of it is told apart from what never was: elsewhere
+    /// nothing may be read. Empty: nothing was left out.
+    pub held: Vec<PathBuf>,
 }
 
 /// What came of it.
@@ -187,6 +190,7 @@ async fn attempt(
     let mut caps = Files {
         folder: request.folder.clone(),
         confines: request.confines.clone(),
+        held: request.held.clone(),
         home: home(request.confines.is_some()),
         plan_timestamp: timestamp.clone(),
         applying: false,

@@ -72,6 +72,7 @@ async fn attempt(
     let mut caps = Files {
         folder: folder.clone(),
         confines: None,
+        held: Vec::new(),
         home: home(false),
         plan_timestamp: outside.now(),
         applying: false,

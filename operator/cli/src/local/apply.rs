@@ -62,6 +62,7 @@ async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         env: Vec::new(),
         folder: session.dir.clone(),
         confines: None,
+        held: Vec::new(),
         store: &store,
         stop: &stop,
         patience: Patience::default(),

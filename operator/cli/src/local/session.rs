@@ -108,6 +108,7 @@ impl<'a> Session<'a> {
             state: recovered.state.clone(),
             folder: self.dir.clone(),
             confines: None,
+            held: Vec::new(),
         };
         let PlanOutcome {
             plan,

@@ -239,6 +239,7 @@ fn files_of(folder: &Path) -> Files {
     Files {
         folder: folder.to_owned(),
         confines: None,
+        held: Vec::new(),
         home: None,
         plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
         applying: false,

@@ -107,6 +107,7 @@ impl Bench {
             state: recovered.state,
             folder: self.work.clone(),
             confines: None,
+            held: Vec::new(),
         };
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
         let settings = Settings {
@@ -135,6 +136,7 @@ impl Bench {
             env: self.environment(step),
             folder: self.work.clone(),
             confines: None,
+            held: Vec::new(),
             store: &store,
             stop: &stop,
             patience: Patience::default(),

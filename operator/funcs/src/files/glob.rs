@@ -53,8 +53,11 @@ impl Search<'_> {
             .iter()
             .fold(folder.to_owned(), |folder, part| path::join(&folder, part));
         let Some((part, rest)) = parts[plain..].split_first() else {
-            if self.caps.file_kind(&folder).is_ok() {
-                self.found.push(folder);
+            match self.caps.file_kind(&folder) {
+                Ok(_) => self.found.push(folder),
+                // Whether it is there is not known then.
+                Err(CapsError::Refused(why)) => return Err(Fault::Refused(why)),
+                Err(CapsError::Absent | CapsError::Failed(_)) => {}
             }
             return Ok(());
         };

@@ -13,6 +13,7 @@ fn confined(folder: &Path) -> Files {
     Files {
         folder: folder.to_owned(),
         confines: Some(folder.to_owned()),
+        held: Vec::new(),
         home: None,
         plan_timestamp: "2026-01-01T00:00:00Z".to_owned(),
         applying: false,
@@ -276,4 +277,52 @@ fn a_local_run_has_no_limit_of_its_own() {
         Dialect::Terraform,
     );
     assert_eq!(value, Value::number(8_000_000), "{diags}");
+}
+
+#[test]
+fn what_was_left_out_of_a_bundle_is_refused_and_never_taken_for_nothing() {
+    let (bundle, _outside) = bundle();
+    std::fs::create_dir_all(bundle.path().join("x/in")).unwrap();
+    let files = Files {
+        folder: bundle.path().join("x"),
+        held: vec!["x".into(), "lib".into()],
+        ..confined(bundle.path())
+    };
+    let refused = |text: &str| {
+        let (value, diags) = run(text, &files, Dialect::Terraform);
+        assert!(diags.has_errors(), "{text} gives {value:?}");
+        assert!(diags.to_string().contains("the whole source"), "{text}: {diags}");
+    };
+    let absolute = bundle.path().join("ok").display().to_string();
+    for function in READERS {
+        for path in [
+            "../ok",
+            "../lost",
+            "in/../../ok",
+            "../xx/ok",
+            "\\u002e\\u002e/ok",
+            &absolute,
+        ] {
+            refused(&call(function, path).replace("\\\\u", "\\u"));
+        }
+    }
+    for text in [
+        "fileset(\"..\", \"**\")",
+        "fileset(\"../y\", \"*\")",
+        "fileset(\".\", \"../*\")",
+        "fileset(\".\", \"../y/lost\")",
+        "fileset(\".\", \"in/../../y/*\")",
+        "fileset(\".\", \"*/../../y/lost\")",
+    ] {
+        refused(text);
+    }
+    for text in [
+        "file(\"ok\")",
+        "file(\"in/../ok\")",
+        "fileexists(\"../lib/lost\")",
+        "fileset(\"../lib\", \"*\")",
+    ] {
+        let (value, diags) = run(text, &files, Dialect::Terraform);
+        assert!(!diags.has_errors() && value.is_known(), "{text}: {diags}");
+    }
 }

@@ -52,6 +52,22 @@ fn a_source_is_fetched_before_anything_is_planned_or_applied() {
 }
 
 #[test]
+fn what_waited_for_its_turn_is_overtaken_by_what_is_known_and_not_by_the_time_alone() {
+    let check = |changes: &[&dyn Fn(&mut Seen)], want: Decision| {
+        let mut seen = pending();
+        for change in changes {
+            change(&mut seen);
+        }
+        assert_eq!(decide_at_its_turn(&seen), want);
+    };
+    check(&[&source(Wants::Asking(at(900))), &approve], apply());
+    check(&[&source(Wants::Asking(at(900))), &auto], apply());
+    check(&[&source(Wants::Asking(at(900)))], waiting(None));
+    check(&[&source(Wants::Asking(at(900))), &asked, &approve], FETCH);
+    check(&[&source(Wants::Fetching), &approve], FETCH);
+}
+
+#[test]
 fn no_approval_passes_by_files_that_are_known_to_be_old() {
     let waits = Decision::Wait(Wait::Inputs(unfetched()));
     check(&[&source(Wants::Fetching), &retry(1500), &approve], waits.clone());
