@@ -1,13 +1,18 @@
 //! Archives: which kind a name or a first look tells, and their files into a tree.
 
+mod zip_end;
+
 use std::{
+    cell::Cell,
     fs::File,
-    io::{self, BufReader, Read, Seek, SeekFrom},
+    io::{self, BufReader, Read, Seek},
+    rc::Rc,
 };
 
 use tar::EntryType;
 use zip::ZipArchive;
 
+use self::zip_end::Veiled;
 use crate::{
     fault::Fault,
     limits::Limits,
@@ -230,46 +235,6 @@ fn pax(mut header: &[u8]) -> Result<Vec<(&str, &[u8])>, Fault> {
     Ok(records)
 }
 
-/// Refuses a zip whose own list of files is beyond the limit, before that list is read into memory: only the large form
-/// (zip64) can have more than 65,535.
-fn check_zip_list(packed: &mut (impl Read + Seek), limits: &Limits) -> Result<(), Fault> {
-    const LOCATOR: &[u8] = b"PK\x06\x07";
-    const RECORD: &[u8] = b"PK\x06\x06";
-    // The end of a zip has a comment of at most 65,535 bytes, and two records in front of it.
-    const TAIL: u64 = (64 << 10) + 256;
-    let number =
-        |bytes: Option<&[u8]>| bytes.and_then(|bytes| Some(u64::from_le_bytes(bytes.try_into().ok()?)));
-    let length = packed.seek(SeekFrom::End(0)).map_err(broken)?;
-    packed
-        .seek(SeekFrom::Start(length.saturating_sub(TAIL)))
-        .map_err(broken)?;
-    let mut tail = Vec::new();
-    packed
-        .by_ref()
-        .take(TAIL)
-        .read_to_end(&mut tail)
-        .map_err(broken)?;
-    for at in 0..tail.len() {
-        // It stands right before the last record.
-        let is_locator = |rest: &&[u8]| {
-            rest.starts_with(LOCATOR) && rest.get(20..).is_some_and(|rest| rest.starts_with(b"PK\x05\x06"))
-        };
-        let Some(locator) = tail.get(at..).filter(is_locator) else {
-            continue;
-        };
-        let mut record = [0; 56];
-        let place = number(locator.get(8..16)).unwrap_or(u64::MAX);
-        let read = packed
-            .seek(SeekFrom::Start(place.min(length)))
-            .and_then(|_| packed.read_exact(&mut record));
-        let entries = number(record.get(32..40)).filter(|_| read.is_ok() && record.starts_with(RECORD));
-        if entries.is_none_or(|entries| entries > limits.files as u64) {
-            return Err(too_many(limits));
-        }
-    }
-    packed.rewind().map_err(broken)
-}
-
 fn too_many(limits: &Limits) -> Fault {
     let limit = limits.files;
     Fault::refused(format!(
@@ -278,10 +243,16 @@ fn too_many(limits: &Limits) -> Fault {
 }
 
 fn unzip(mut packed: impl Read + Seek, limits: &Limits, tree: &mut Tree) -> Result<(), Fault> {
-    check_zip_list(&mut packed, limits)?;
+    let until = Rc::new(Cell::new(zip_end::list_start(&mut packed, limits)?));
+    let packed = Veiled {
+        inner: packed,
+        at: 0,
+        until: until.clone(),
+    };
     let damaged =
         |error: zip::result::ZipError| Fault::refused(format!("The package is no sound zip file: {error}."));
     let mut archive = ZipArchive::new(packed).map_err(damaged)?;
+    until.set(0);
     if archive.len() > limits.files {
         return Err(too_many(limits));
     }

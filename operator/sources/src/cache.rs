@@ -5,10 +5,11 @@
 //! revision had for content, so that it is not fetched again. `half-…` is work in progress; its owner holds a lock on it.
 
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
 
@@ -46,6 +47,8 @@ pub(crate) struct Cache {
     limits: Limits,
     /// One clean-up at a time.
     cleaning: Arc<Mutex<()>>,
+    /// Digests of contents that were looked through by this process: each is once.
+    verified: Arc<Mutex<BTreeSet<String>>>,
 }
 
 /// What a source's revision had for content.
@@ -75,6 +78,7 @@ impl Cache {
             folder,
             limits,
             cleaning: Arc::default(),
+            verified: Arc::default(),
         };
         for folder in [cache.contents(), cache.folder.join("known")] {
             fs::create_dir_all(folder).map_err(|error| cache.unusable(&error))?;
@@ -143,6 +147,10 @@ impl Cache {
         })
     }
 
+    fn verified(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.verified.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// What is kept under a digest. What is damaged counts for nothing.
     pub(crate) fn find(&self, digest: &str, revision: &str) -> Result<Option<Content>, Fault> {
         let folder = self.place_of(digest)?;
@@ -151,7 +159,11 @@ impl Cache {
                 return Ok(None);
             }
             let in_use = self.lock(&folder)?;
-            let sound = tree::digest(&folder).is_ok_and(|found| found == digest);
+            let sound =
+                self.verified().contains(digest) || tree::digest(&folder).is_ok_and(|found| found == digest);
+            if sound {
+                self.verified().insert(digest.to_owned());
+            }
             Ok(sound.then_some(in_use))
         };
         let in_use = attempt().map_err(|error: io::Error| self.unusable(&error))?;

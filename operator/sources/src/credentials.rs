@@ -125,6 +125,17 @@ impl Credentials {
     }
 }
 
+/// How one registry is called that has several names.
+pub(crate) const DOCKER_HUB: &str = "docker.io";
+
+/// A registry by the one name that it has here.
+pub(crate) fn registry_host(host: &str) -> String {
+    match &*host.to_ascii_lowercase() {
+        "index.docker.io" | "registry-1.docker.io" => DOCKER_HUB.to_owned(),
+        host => host.to_owned(),
+    }
+}
+
 /// The accounts in Docker's configuration.
 fn docker_config(json: &str) -> Result<BTreeMap<String, (String, String)>, Fault> {
     // Parse errors would tell parts of it.
@@ -137,17 +148,21 @@ fn docker_config(json: &str) -> Result<BTreeMap<String, (String, String)>, Fault
     let mut accounts = BTreeMap::new();
     for (host, auth) in auths {
         let part = |key: &str| auth.get(key).and_then(|value| value.as_str()).map(str::to_owned);
-        let account = match (part("username"), part("password")) {
-            (Some(username), Some(password)) => Some((username, password)),
-            _ => part("auth")
-                .and_then(|text| STANDARD.decode(text.trim()).ok())
-                .and_then(|bytes| String::from_utf8(bytes).ok())
-                .and_then(|text| text.split_once(':').map(|(u, p)| (u.to_owned(), p.to_owned()))),
+        let account = match (part("username"), part("password"), part("auth")) {
+            (Some(username), Some(password), _) => (username, password),
+            (_, _, Some(text)) if !text.trim().is_empty() => {
+                let bytes = STANDARD.decode(text.trim()).ok();
+                let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+                let account = text.as_deref().and_then(|text| text.split_once(':'));
+                let (username, password) = account.ok_or_else(malformed)?;
+                (username.to_owned(), password.to_owned())
+            }
+            // Docker leaves such an entry where a helper keeps the account.
+            _ => continue,
         };
-        let account = account.ok_or_else(malformed)?;
         let host = host.trim_start_matches("https://").trim_start_matches("http://");
-        let host = host.split('/').next().unwrap_or(host).to_ascii_lowercase();
-        accounts.insert(host, account);
+        let host = host.split('/').next().unwrap_or(host);
+        accounts.insert(registry_host(host), account);
     }
     Ok(accounts)
 }
@@ -297,9 +312,14 @@ mod tests {
         check(&[("bearerToken", "t")], Some("Bearer t"));
         // The passphrase of a key is for no server.
         check(&[("identity", "k"), ("password", "p")], None);
-        let json = r#"{"auths":{"https://r.test/v1/":{"auth":"dTpw"},"s.test:5000":{"username":"a","password":"b"}}}"#;
+        let json = r#"{"auths":{"https://r.test/v1/":{"auth":"dTpw"},"s.test:5000":{"username":"a","password":"b"},"helped.test":{},
+            "https://index.docker.io/v1/":{"auth":"dTpw"}}}"#;
         let got = Credentials::from_secret(&data(&[(".dockerconfigjson", json)])).unwrap();
         assert_eq!(got.registries["r.test"], ("u".to_owned(), "p".to_owned()));
+        assert_eq!(got.registries.len(), 3);
+        for name in ["docker.io", "index.docker.io", "Registry-1.docker.io"] {
+            assert!(got.registries.contains_key(&registry_host(name)), "{name}");
+        }
         assert_eq!(got.registries["s.test:5000"], ("a".to_owned(), "b".to_owned()));
         for pairs in [&[(".dockerconfigjson", "s3cret")][..], &[("accesskey", "s3cret")]] {
             let fault = Credentials::from_secret(&data(pairs)).unwrap_err();

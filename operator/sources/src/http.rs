@@ -248,9 +248,13 @@ impl Answer {
 
     /// A package, into a file.
     pub(crate) async fn save(&mut self, file: &mut std::fs::File) -> Result<(), Fault> {
-        let most = self.limits.package_bytes;
+        self.save_part(file, self.limits.package_bytes).await.map(|_| ())
+    }
+
+    /// A part of a package, of which so many bytes may still come, into a file; how many came.
+    pub(crate) async fn save_part(&mut self, file: &mut std::fs::File, most: u64) -> Result<u64, Fault> {
+        let limit = bytes(self.limits.package_bytes);
         let large = |address: &Address| {
-            let limit = bytes(most);
             Fault::refused(format!(
                 "The package at {address} has more than {limit}, which is the limit."
             ))
@@ -260,7 +264,7 @@ impl Answer {
         if promised.is_some_and(|length| length > most) {
             return Err(large(&self.address));
         }
-        let mut size = 0;
+        let mut size = 0u64;
         while let Some(chunk) = self.chunk().await? {
             size += chunk.len() as u64;
             if size > most {
@@ -270,7 +274,7 @@ impl Answer {
             io::Write::write_all(file, &chunk)
                 .map_err(|error| Fault::local("A package could not be kept", &error))?;
         }
-        Ok(())
+        Ok(size)
     }
 
     /// What a status that is no success means.

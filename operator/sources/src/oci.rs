@@ -1,6 +1,6 @@
 //! Artifacts in OCI registries: what `flux push artifact`, OpenTofu's module packages and `oras push` leave there.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fs::File};
 
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::{
     address::{Address, encode},
     archive::{self, Kind, Packing},
     cache::Content,
-    credentials::{Credentials, Wallet},
+    credentials::{Credentials, DOCKER_HUB, Wallet, registry_host},
     fault::Fault,
     fetcher::{Fetcher, blocking, digest_of, unkept},
     http::{Answer, Ask},
@@ -20,8 +20,11 @@ use crate::{
 
 /// Largest manifest, as registries have to take; and largest list of tags, and token.
 const LARGEST_MANIFEST: usize = 4 << 20;
-/// Most pages of tags.
+/// Most pages of tags, and most tags.
 const MOST_PAGES: usize = 100;
+const MOST_TAGS: usize = 100_000;
+/// Most layers that are files: each takes a request.
+const MOST_LAYERS: usize = 1000;
 
 const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const DOCKER_MANIFEST: &str = "application/vnd.docker.distribution.manifest.v2+json";
@@ -78,8 +81,6 @@ struct Layer {
     media_type: String,
     digest: String,
     #[serde(default)]
-    size: u64,
-    #[serde(default)]
     annotations: BTreeMap<String, String>,
 }
 
@@ -115,14 +116,17 @@ impl Fetcher {
         let mut packed = Vec::new();
         let mut left = self.web.limits.package_bytes;
         for (layer, action) in repository.choose(&manifest)? {
-            let mut file = tempfile::tempfile_in(half.scratch()).map_err(|error| unkept(&error))?;
+            // By name: as many open files as layers may be more than a process may have.
+            let path = half.scratch().join(format!("layer-{}", packed.len()));
+            let mut file = File::create_new(&path).map_err(|error| unkept(&error))?;
             repository.blob(&layer, &mut file, &mut left).await?;
-            packed.push((layer, action, file));
+            packed.push((layer, action, path));
         }
         let (cache, limits) = (self.cache.clone(), self.web.limits.clone());
         blocking(move || {
             let mut tree = Tree::new(&half.folder, &limits, deadline);
-            for (layer, action, mut file) in packed {
+            for (layer, action, path) in packed {
+                let mut file = File::open(&path).map_err(|error| unkept(&error))?;
                 let found = digest_of(&mut file)?;
                 if found != layer.digest {
                     let want = &layer.digest;
@@ -134,6 +138,7 @@ impl Fetcher {
                     Use::Unpack(kind) => archive::unpack(file, kind, &limits, &mut tree)?,
                     Use::Keep(name) => tree.file(&name, false, &mut file)?,
                 }
+                std::fs::remove_file(&path).map_err(|error| unkept(&error))?;
             }
             let tree = tree.finish()?;
             let content = cache.keep(&half, &tree, &digest)?;
@@ -177,17 +182,17 @@ impl<'a> Repository<'a> {
                 .parse::<std::net::IpAddr>()
                 .is_ok_and(|ip| ip.is_loopback());
         base.scheme = if is_here { "http" } else { "https" }.to_owned();
-        let account = credentials.registries.get(&base.authority()).cloned();
-        let name = match &*base.host {
-            "docker.io" => {
-                base.host = "registry-1.docker.io".to_owned();
-                if name.contains('/') {
-                    name
-                } else {
-                    format!("library/{name}")
-                }
+        let host = registry_host(&base.authority());
+        let account = credentials.registries.get(&host).cloned();
+        let name = if host == DOCKER_HUB {
+            base.host = "registry-1.docker.io".to_owned();
+            if name.contains('/') {
+                name
+            } else {
+                format!("library/{name}")
             }
-            _ => name,
+        } else {
+            name
         };
         base.path = format!("/v2/{name}/");
         let credentials = match account {
@@ -360,6 +365,12 @@ impl<'a> Repository<'a> {
             let page: Page = serde_json::from_slice(&body)
                 .map_err(|_| Fault::refused(format!("The list of tags of {} cannot be read.", self.base)))?;
             tags.extend(page.tags.unwrap_or_default());
+            if tags.len() > MOST_TAGS {
+                return Err(Fault::refused(format!(
+                    "{} has more than {MOST_TAGS} tags, which is the limit.",
+                    self.base
+                )));
+            }
             next = next_page(answer.headers.get(header::LINK));
         }
         range_of
@@ -413,6 +424,12 @@ impl<'a> Repository<'a> {
             };
             chosen.push((layer.clone(), action));
         }
+        if chosen.len() > MOST_LAYERS {
+            return Err(Fault::refused(format!(
+                "{} has more than {MOST_LAYERS} layers with files, which is the limit.",
+                self.base
+            )));
+        }
         if chosen.is_empty() {
             let kinds: Vec<&str> = manifest.layers.iter().map(|layer| &*layer.media_type).collect();
             return Err(Fault::asked(format!(
@@ -425,7 +442,7 @@ impl<'a> Repository<'a> {
         Ok(chosen)
     }
 
-    async fn blob(&mut self, layer: &Layer, file: &mut std::fs::File, left: &mut u64) -> Result<(), Fault> {
+    async fn blob(&mut self, layer: &Layer, file: &mut File, left: &mut u64) -> Result<(), Fault> {
         let sound = layer
             .digest
             .strip_prefix("sha256:")
@@ -437,15 +454,10 @@ impl<'a> Repository<'a> {
                 shown(&layer.digest)
             )));
         }
-        *left = left.checked_sub(layer.size).ok_or_else(|| {
-            let limit = crate::limits::bytes(self.fetcher.web.limits.package_bytes);
-            Fault::refused(format!(
-                "The package at {} has more than {limit}, which is the limit.",
-                self.base
-            ))
-        })?;
         let mut answer = self.get(&format!("blobs/{}", layer.digest), "*/*").await?;
-        answer.save(file).await
+        // What came counts, not what was said of it.
+        *left -= answer.save_part(file, *left).await?;
+        Ok(())
     }
 }
 

@@ -187,7 +187,8 @@ fn hostile_zips_are_refused() {
     let mut long = many.clone();
     let record = long.len() as u64;
     long.extend(b"PK\x06\x06");
-    long.extend([0; 28]);
+    long.extend(44_u64.to_le_bytes());
+    long.extend([0; 20]);
     long.extend(5_000_000_u64.to_le_bytes());
     long.extend([0; 16]);
     long.extend(b"PK\x06\x07\0\0\0\0");
@@ -195,4 +196,34 @@ fn hostile_zips_are_refused() {
     long.extend([1, 0, 0, 0]);
     long.extend(b"PK\x05\x06\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0\0");
     refused(&long, Kind::Zip, "more than 50000 files");
+    // Neither is one in front of an end that is not the last thing in the file, or that is not to be read.
+    refused(
+        &[&long[..], b"more"].concat(),
+        Kind::Zip,
+        "not where the file ends",
+    );
+    let mut broken = file("a");
+    let length = broken.len();
+    broken[length - 18] = 1;
+    let sound = [file("b"), broken].concat();
+    refused(&sound, Kind::Zip, "no sound zip");
+    let mut claims = file("a");
+    for at in [14, 12] {
+        claims[length - at..length - at + 2].copy_from_slice(&9999_u16.to_le_bytes());
+    }
+    refused(&claims, Kind::Zip, "not where it says, or larger");
+    let named = file("PK\x05\x06");
+    refused(&named, Kind::Zip, "two ends");
+    // A program may stand in front of a zip, and a comment behind it.
+    let mut sound = [b"#!/bin/sh\n", &file("a")[..]].concat();
+    let length = sound.len();
+    sound[length - 2] = 4;
+    sound.extend(b"text");
+    assert_eq!(unpacked(&sound, Kind::Zip, &Limits::default()).unwrap(), ["a"]);
+    let many = make(&|zip| {
+        for n in 0..70_000 {
+            zip.start_file(n.to_string(), options).unwrap();
+        }
+    });
+    refused(&many, Kind::Zip, "more than 50000 files");
 }

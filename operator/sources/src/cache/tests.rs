@@ -66,11 +66,15 @@ fn what_is_damaged_is_noticed_and_replaced() {
         |folder: &Path| std::os::unix::fs::symlink("/etc", folder.join("link")).unwrap(),
     ] {
         damage(&content.folder);
-        assert!(cache.find(&content.digest, "x").unwrap().is_none());
-        assert!(cache.recall(&["s"]).unwrap().is_none());
+        // By another process: each looks once.
+        let other = self::cache(place.path(), u64::MAX);
+        assert!(other.find(&content.digest, "x").unwrap().is_none());
+        assert!(other.recall(&["s"]).unwrap().is_none());
         let again = keep(&cache, "x");
         assert_eq!(fs::read_to_string(again.folder.join("sub/a")).unwrap(), "x");
-        assert!(cache.recall(&["s"]).unwrap().is_some());
+        assert!(other.recall(&["s"]).unwrap().is_some());
+        fs::write(again.folder.join("sub/a"), "y").unwrap();
+        assert!(other.recall(&["s"]).unwrap().is_some(), "it is not read again");
     }
     fs::write(
         place.path().join("known").join(name_of(&["s"])),
