@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use ashlar_sources::{Credentials, Fault, FaultKind, OciPlace, OciReference};
+use ashlar_sources::{Credentials, Fault, FaultKind, Limits, OciPlace, OciReference};
 use sha2::{Digest, Sha256};
 
 use crate::{
     Place, files,
     pack::{tar_gz, zip},
-    place,
+    place, place_with,
     server::{Server, answer, redirect, with},
     some,
 };
@@ -210,5 +210,44 @@ async fn what_is_sent_must_have_its_digest() {
     for reference in [OciReference::Tag("v1".to_owned()), OciReference::Digest(manifest)] {
         let fault = fetch(&place, &server, reference, &account).await.unwrap_err();
         assert_eq!(fault.kind, FaultKind::Changed, "{fault}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn layers_count_as_they_come_and_may_not_be_too_many() {
+    let place = place_with(Limits {
+        package_bytes: 10_000,
+        ..Limits::default()
+    });
+    let mut store = Store::default();
+    let file = |name: &str| format!(r#""org.opencontainers.image.title":"{name}""#);
+    let (one, two) = (vec![b'1'; 6000], vec![b'2'; 6000]);
+    let (a, b) = (file("a"), file("b"));
+    let layers = [("text/plain", &one[..], &*a), ("text/plain", &two[..], &*b)];
+    store.push("one", MANIFEST, &layers[..1]);
+    store.push("both", MANIFEST, &layers);
+    // It says that they are small.
+    let told = String::from_utf8(store.manifests["both"].clone()).unwrap();
+    let told = told.replace("\"size\":6000", "\"size\":1");
+    store.manifests.insert("both".to_owned(), told.into_bytes());
+    let names: Vec<String> = (0..1001).map(|n| file(&n.to_string())).collect();
+    let many: Vec<(&str, &[u8], &str)> = names
+        .iter()
+        .map(|name| ("text/plain", &b"x"[..], &**name))
+        .collect();
+    store.push("many", MANIFEST, &many);
+    let (server, _elsewhere) = store.serve().await;
+    let account = Credentials::account("me", "s3cret");
+    let tag = |tag: &str| OciReference::Tag(tag.to_owned());
+    fetch(&place, &server, tag("one"), &account).await.unwrap();
+    for (name, part) in [
+        ("both", "more than 10000 bytes"),
+        ("many", "more than 1000 layers"),
+    ] {
+        let fault = fetch(&place, &server, tag(name), &account).await.unwrap_err();
+        assert!(
+            fault.kind == FaultKind::Refused && fault.text.contains(part),
+            "{fault:?}"
+        );
     }
 }
