@@ -2,7 +2,7 @@
 //!
 //! A package is laid where Terraform installs it, `.terraform/modules/CALL` below the root module: there functions and
 //! plugins read its files, and that is what `path.module` tells. The configuration itself is read from the cache, so that it
-//! is what the pin says whatever becomes of the folder. What a module leaves in its folder stays.
+//! is what the pin says whatever becomes of the folder. What a module leaves in its folder stays as long as its package does.
 
 use std::{
     collections::BTreeMap,
@@ -28,6 +28,8 @@ pub type Pins = BTreeMap<String, Pin>;
 
 /// Where packages are installed.
 const INSTALLED: &str = ".terraform/modules";
+/// The folder beside them that notes, by call, the digest of what was laid. No call has such a name.
+const LAID: &str = ".ashlar";
 
 /// Told before a package is downloaded: the package, its version, and the call.
 type Notice = dyn Fn(&str, Option<&Version>, &str) + Send + Sync;
@@ -136,7 +138,7 @@ impl Packages {
             let detail = format!("The package of {call} cannot be laid in {place}: {error}.");
             Diags::from(Diag::error("Failed to download module", detail).at(request.span))
         };
-        let changed = lay(&content.folder, &root.join(&place)).map_err(unwritable)?;
+        let changed = install(&content, &root.join(INSTALLED), &call).map_err(unwritable)?;
         if changed {
             forget_record(&root.join(INSTALLED), &call).map_err(unwritable)?;
         }
@@ -230,6 +232,44 @@ fn read(
         folder: folder.into(),
         files,
     })
+}
+
+/// Lays a package in its place. Of another package that was there nothing stays, as with Terraform. Was there anything to do?
+fn install(content: &Content, installed: &Path, call: &str) -> io::Result<bool> {
+    let to = installed.join(call);
+    // What was laid there last. Of what Terraform put there nothing is known but what it holds.
+    let note = installed.join(LAID).join(call);
+    let laid = fs::read_to_string(&note).ok();
+    let stays = match &laid {
+        Some(digest) => *digest == content.digest,
+        None => holds(&to, &content.folder)?,
+    };
+    if !stays && is_plain(&to, fs::FileType::is_dir) {
+        fs::remove_dir_all(&to)?;
+    }
+    let changed = lay(&content.folder, &to)?;
+    if laid.as_deref() != Some(&*content.digest) {
+        fs::create_dir_all(installed.join(LAID))?;
+        fs::write(note, &content.digest)?;
+    }
+    Ok(changed)
+}
+
+/// Does a folder hold all files of another?
+fn holds(folder: &Path, all: &Path) -> io::Result<bool> {
+    for entry in fs::read_dir(all)? {
+        let entry = entry?;
+        let (source, target) = (entry.path(), folder.join(entry.file_name()));
+        let held = if entry.file_type()?.is_dir() {
+            is_plain(&target, fs::FileType::is_dir) && holds(&target, &source)?
+        } else {
+            is_plain(&target, fs::FileType::is_file) && are_same(&source, &target)?
+        };
+        if !held {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Copies a package to its place; what is there already and the same stays. Was there anything to do?

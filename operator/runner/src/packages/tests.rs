@@ -168,6 +168,36 @@ async fn what_a_module_leaves_in_its_folder_stays_and_the_rest_is_as_pinned() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn of_another_package_nothing_stays() {
+    let world = World::new();
+    let installed = "work/.terraform/modules/m";
+    // Somebody else's, such as Terraform's of an older version.
+    world.write(&format!("{installed}/stale.txt"), "stale");
+    world.write(&format!("{installed}/main.tf"), "old");
+    let lay = || {
+        let (packages, _) = world.packages(Pins::new());
+        find(&mut world.folders(&packages), "m", &world.source(""), ".").unwrap();
+        let mut names: Vec<_> = fs::read_dir(world.root.path().join(installed))
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(lay(), ["main.tf", "sub"]);
+    // An older one of our own, with what the module made there.
+    world.write(&format!("{installed}/made.zip"), "made");
+    assert_eq!(lay(), ["made.zip", "main.tf", "sub"]);
+    fs::remove_dir_all(world.root.path().join("package/sub")).unwrap();
+    world.write("package/main.tf", "# next");
+    assert_eq!(lay(), ["main.tf"]);
+    // The same as Terraform laid, with its own beside.
+    fs::remove_dir_all(world.root.path().join("work/.terraform/modules/.ashlar")).unwrap();
+    world.write(&format!("{installed}/.git/HEAD"), "x");
+    assert_eq!(lay(), [".git", "main.tf"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn nothing_is_opened_where_nothing_is_fetched() {
     let world = World::new();
     let (packages, told) = world.packages(Pins::new());
