@@ -38,6 +38,8 @@ pub const FINALIZER: &str = "ashlar.dev/workspace";
 pub const REQUESTED_AT: &str = "ashlar.dev/requestedAt";
 /// The same in Flux's protocol, so that its tools work.
 pub const FLUX_REQUESTED_AT: &str = "reconcile.fluxcd.io/requestedAt";
+/// A new value forgets the pins of called modules, so that the newest that calls allow are fetched.
+pub const UPGRADE_MODULES: &str = "ashlar.dev/upgradeModules";
 /// Addresses of uncertain changes, separated by commas, that a person has looked after; see `status.run.uncertain`.
 pub const SETTLED: &str = "ashlar.dev/settled";
 /// The lineage of a state that is gone, by which a person says that it is to be begun anew.

@@ -130,6 +130,9 @@ pub struct SourceStatus {
     /// The value of the annotation by which it was asked to be looked at last.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub last_handled_reconcile_at: Option<String>,
+    /// The value that the annotation ashlar.dev/upgradeModules had when this was fetched; another one forgets the pins.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub last_handled_upgrade: Option<String>,
 }
 
 /// The exact package of a called module.

@@ -26,6 +26,9 @@ use crate::{
 /// Most packages that one configuration calls: their pins stand in the status.
 const MOST: usize = 256;
 
+/// How pins are forgotten in a cluster.
+const UPGRADE: &str = "annotate the Workspace with a new value of ashlar.dev/upgradeModules";
+
 /// Finds and fetches modules.
 pub(crate) struct Fetchable<'a> {
     /// The root module's package, if it is held here.
@@ -142,7 +145,9 @@ impl<'a> Fetchable<'a> {
                 .into());
         };
         let (content, pin) = fetched.map_err(|fault| {
-            let (summary, detail) = (fault.summary.text(), fault.fault.text);
+            // The command's own way is none here.
+            let detail = fault.fault.text.replace("--upgrade", UPGRADE);
+            let summary = fault.summary.text();
             self.fail(format!("{}: {summary}. {detail}", request.path));
             Diags::from(Diag::error(summary, detail).at(request.span))
         })?;

@@ -86,6 +86,8 @@ pub(crate) struct Order {
     pub(crate) part: Vec<u8>,
     /// A keyed hash of what is tried.
     pub(crate) attempt: String,
+    /// By which the pins of modules were asked to be forgotten, if ever.
+    pub(crate) upgrade: Option<String>,
 }
 
 impl Order {
@@ -102,6 +104,7 @@ impl Order {
             seal: None,
             part: Vec::new(),
             attempt: String::new(),
+            upgrade: None,
         }
     }
 
@@ -120,6 +123,7 @@ impl Order {
             modules,
             failure: None,
             last_handled_reconcile_at: None,
+            last_handled_upgrade: self.upgrade.clone(),
         }
     }
 }
@@ -172,7 +176,11 @@ pub(crate) async fn look(
         }
     };
     let part = part(spec, &wanted);
-    let fetched = known.and_then(|known| fetched(known, &part, keys));
+    let upgrade = workspace.annotations().get(ashlar_api::UPGRADE_MODULES);
+    let upgrading = wants_upgrade(upgrade, known);
+    let fetched = known
+        .filter(|_| !upgrading)
+        .and_then(|known| fetched(known, &part, keys));
     let artifact = match &wanted {
         Wanted::Artifact(artifact) => artifact.digest.as_str(),
         Wanted::Files(_) | Wanted::Git(_) | Wanted::Oci(_) => "",
@@ -182,6 +190,12 @@ pub(crate) async fn look(
             (&b"part"[..], &*part),
             (b"artifact", artifact.as_bytes()),
             (b"secrets", &opened),
+            (
+                b"upgrade",
+                upgrade
+                    .filter(|_| upgrading)
+                    .map_or(&b""[..], |value| value.as_bytes()),
+            ),
         ]
         .into_iter(),
     ));
@@ -229,16 +243,26 @@ pub(crate) async fn look(
         dialect: dialect(spec.dialect),
         credentials,
         keyring,
-        pins: known.map(|known| pins(known, keys)).unwrap_or_default(),
+        pins: known
+            .filter(|_| !upgrading)
+            .map(|known| pins(known, keys))
+            .unwrap_or_default(),
         fetched,
         seal: known.and_then(|known| known.seal.clone()),
         part,
         attempt,
+        upgrade: upgrade.cloned(),
     };
     Ok(Sight {
         seen,
         order: Some(order),
     })
+}
+
+/// Are the pins of modules to be forgotten? One value is obeyed once: with what is fetched then, it stands in the status.
+fn wants_upgrade(asked: Option<&String>, known: Option<&SourceStatus>) -> bool {
+    let obeyed = known.and_then(|known| known.last_handled_upgrade.as_ref());
+    asked.is_some() && asked != obeyed
 }
 
 /// How often sources are asked by default; no less often than a tenth of it.
@@ -349,4 +373,31 @@ pub(crate) fn part(spec: &WorkspaceSpec, wanted: &Wanted) -> Vec<u8> {
         spec.dialect,
     ]);
     parts.to_string().into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pins_are_forgotten_once_for_each_value() {
+        let order = |upgrade: Option<&str>| Order {
+            upgrade: upgrade.map(str::to_owned),
+            ..Order::of(Wanted::Files(Arc::new(Package::default())))
+        };
+        let keys = ashlar_store::kube::OperatorKey::new([1; 32]).workspace("uid");
+        let done = Fetched {
+            revision: "r".to_owned(),
+            digest: "d".to_owned(),
+            config_digest: "c".to_owned(),
+        };
+        let (one, two) = (Some("1".to_owned()), Some("2".to_owned()));
+        let never = order(None).status(&done, Vec::new(), &keys);
+        let once = order(Some("1")).status(&done, Vec::new(), &keys);
+        assert!(!wants_upgrade(None, Some(&never)));
+        assert!(wants_upgrade(one.as_ref(), Some(&never)));
+        assert!(!wants_upgrade(one.as_ref(), Some(&once)));
+        assert!(!wants_upgrade(None, Some(&once)));
+        assert!(wants_upgrade(two.as_ref(), Some(&once)));
+    }
 }
