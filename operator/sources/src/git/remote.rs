@@ -322,7 +322,74 @@ fn ours(theirs: TheirRef) -> Option<Ref> {
 mod tests {
     use std::time::Duration;
 
+    use sha1::{Digest, Sha1};
+
     use super::*;
+
+    /// A pack of few bytes that unfolds to many: one blob, and objects that are the same as the one before, by its whole
+    /// length.
+    fn bomb(deltas: u32) -> Vec<u8> {
+        const SIZE: usize = 0xff_ffff;
+        let deflated = |bytes: &[u8]| {
+            let mut packed = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+            io::Write::write_all(&mut packed, bytes).unwrap();
+            packed.finish().unwrap()
+        };
+        let mut pack = b"PACK\0\0\0\x02".to_vec();
+        pack.extend((deltas + 1).to_be_bytes());
+        let mut last = pack.len();
+        // Kind and size: four bits of that, then seven each.
+        pack.extend([0xbf, 0xff, 0xff, 0x3f]);
+        pack.extend(deflated(&vec![
+            0;
+            (0x3f << 18) + (0x7f << 11) + (0x7f << 4) + 0xf
+        ]));
+        assert_eq!((0x3f << 18) + (0x7f << 11) + (0x7f << 4) + 0xf, SIZE);
+        // From a size to the same size: a copy from the beginning.
+        let delta = deflated(&[
+            0xff, 0xff, 0xff, 0x07, 0xff, 0xff, 0xff, 0x07, 0xf0, 0xff, 0xff, 0xff,
+        ]);
+        for _ in 0..deltas {
+            let at = pack.len();
+            pack.push(0x6c);
+            let mut back = at - last;
+            let mut digits = vec![(back & 0x7f) as u8];
+            while back > 0x7f {
+                back = (back >> 7) - 1;
+                digits.insert(0, 0x80 | (back & 0x7f) as u8);
+            }
+            pack.extend(digits);
+            pack.extend(&delta);
+            last = at;
+        }
+        let sum = Sha1::digest(&pack);
+        pack.extend(sum);
+        pack
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_unfolds_without_an_end_ends_with_the_time() {
+        let index = |deltas: u32, time: Duration| {
+            let alarm = Alarm {
+                handle: Handle::current(),
+                deadline: Instant::now() + time,
+            };
+            let folder = tempfile::tempdir().unwrap();
+            let (flag, meter, limits) = (Arc::default(), Meter::new(), Limits::default());
+            let _armed = alarm.arm(&flag, &meter, &limits);
+            let pack = bomb(deltas);
+            let done =
+                tokio::task::block_in_place(|| index(&mut &pack[..], folder.path(), &limits, &meter, &flag));
+            done.map(|bundle| bundle.is_some())
+                .map_err(|error| meter.explain("r", &error).text)
+        };
+        // It is sound, but for its size.
+        assert_eq!(index(2, Duration::from_secs(60)), Ok(true));
+        let began = Instant::now();
+        let told = index(100_000, Duration::from_millis(500)).unwrap_err();
+        assert!(told.contains("took longer"), "{told}");
+        assert!(began.elapsed() < Duration::from_secs(20));
+    }
 
     #[tokio::test]
     async fn an_alarm_rings_when_the_time_is_over_and_not_if_it_is_dropped() {

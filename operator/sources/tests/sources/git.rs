@@ -464,6 +464,26 @@ async fn links_and_programs_keep_their_meaning() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_names_files_counts_as_well_as_what_they_hold() {
+    let check = async |unpacked_bytes: u64| {
+        let place = place_with(Limits {
+            unpacked_bytes,
+            ..Limits::default()
+        });
+        let work = Work::new(place.root.path().join("repos/r"));
+        for name in ["a", "b", "c"] {
+            work.write(&name.repeat(200), "");
+        }
+        work.commit();
+        let server = serve(&place.root.path().join("repos"), None).await;
+        let repository = GitPlace::new(server.url("/r/.git"), Reference::Head);
+        place.fetcher.git(&repository, &public()).await
+    };
+    faulty(check(600).await, FaultKind::Refused, "all its files together");
+    check(2000).await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_large_repository_is_refused_by_the_limit_that_it_crosses() {
     let check = async |limits: Limits, part: &str| {
         let place = place_with(limits);
