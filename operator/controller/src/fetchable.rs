@@ -281,6 +281,17 @@ mod tests {
     }
 
     #[test]
+    fn after_a_failure_or_the_deadline_nothing_more_is_fetched() {
+        let runtime = tokio::runtime::Runtime::new().unwrap();
+        let _inside = runtime.enter();
+        let call =
+            |name: &str| format!("module \"{name}\" {{\n  source = \"https://127.0.0.1:1/{name}.zip\"\n}}\n");
+        let (called, told) = check(&[("main.tf", &(call("a") + &call("b") + &call("c")))]);
+        assert!(called.is_empty());
+        assert_eq!(told.matches("Failed to download module").count(), 1, "{told}");
+    }
+
+    #[test]
     fn local_modules_are_found_in_the_package_of_their_caller_and_nowhere_else() {
         let call = |source: &str| format!("module \"a\" {{\n  source = \"{source}\"\n}}\n");
         let (called, told) = check(&[

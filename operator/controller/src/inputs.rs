@@ -524,7 +524,7 @@ fn digest(
     match material {
         Material::Files(package) => {
             let files = package.files.iter();
-            parts.extend(files.map(|(name, bytes)| (name.as_bytes(), bytes.as_slice())));
+            parts.extend(files.map(|(name, bytes)| (name.as_bytes(), &**bytes)));
         }
         Material::Fetched(order) => {
             let known = order.fetched.as_ref();

@@ -1,6 +1,9 @@
 //! A plan as it is stored, with the files it was made from, and what it is called.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet, HashMap, hash_map::Entry},
+    sync::Arc,
+};
 
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{Plan, digest};
@@ -23,6 +26,9 @@ pub(crate) struct Kept {
     /// The folders that the files are of, if not the whole source.
     #[serde(default)]
     held: BTreeSet<String>,
+    /// Files that have the content of another one: packages that are called several times lie in several places.
+    #[serde(default)]
+    same: BTreeMap<String, String>,
 }
 
 fn top() -> String {
@@ -31,21 +37,42 @@ fn top() -> String {
 
 impl Kept {
     pub(crate) fn new(plan: Vec<u8>, package: Package) -> Self {
-        let files = package.files.into_iter();
+        let (mut files, mut same) = (BTreeMap::new(), BTreeMap::new());
+        let mut firsts = HashMap::<Arc<[u8]>, String>::new();
+        for (path, bytes) in package.files {
+            match firsts.entry(bytes) {
+                Entry::Occupied(first) => {
+                    same.insert(path, first.get().clone());
+                }
+                Entry::Vacant(place) => {
+                    files.insert(path.clone(), ByteBuf::from(place.key().to_vec()));
+                    place.insert(path);
+                }
+            }
+        }
         Self {
             plan,
-            files: files.map(|(path, bytes)| (path, ByteBuf::from(bytes))).collect(),
+            files,
             root: package.root,
             held: package.held,
+            same,
         }
     }
 
     /// The plan, and the files.
     pub(crate) fn open(self) -> (Vec<u8>, Package) {
         let files = self.files.into_iter();
+        let mut files: BTreeMap<String, Arc<[u8]>> = files
+            .map(|(path, bytes)| (path, bytes.into_vec().into()))
+            .collect();
+        let same = self.same.into_iter();
+        let same: Vec<_> = same
+            .filter_map(|(path, first)| Some((path, files.get(&first)?.clone())))
+            .collect();
+        files.extend(same);
         let package = Package {
             root: self.root,
-            files: files.map(|(path, bytes)| (path, bytes.into_vec())).collect(),
+            files,
             held: self.held,
             // The plan says where they are.
             modules: None,
@@ -110,12 +137,16 @@ mod tests {
     fn what_is_kept_is_read_back() {
         let package = Package {
             root: "a/b".to_owned(),
-            files: [("a/b/x.zip".to_owned(), vec![0, 255])].into(),
+            files: ["a/b/x.zip", "a/b/y.zip"]
+                .map(|path| (path.to_owned(), vec![7; 5000].into()))
+                .into(),
             held: ["a/b".to_owned()].into(),
             modules: None,
         };
         let kept = Kept::new(vec![1, 2, 255], package.clone());
-        let read = Kept::decode(&kept.encode().unwrap()).unwrap();
+        let encoded = kept.encode().unwrap();
+        assert!(encoded.len() < 6000, "one content is kept once");
+        let read = Kept::decode(&encoded).unwrap();
         assert_eq!(read.open(), (vec![1, 2, 255], package));
         assert!(Kept::decode(b"nonsense").is_err());
     }

@@ -7,7 +7,7 @@
 //! - all of the source once a module's text names a path with `..` outside of module sources.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     fs,
     path::{Path, PathBuf},
     sync::Arc,
@@ -21,12 +21,15 @@ use ashlar_value::Dialect;
 /// Most bytes of one run's files: they are kept with each plan.
 const LARGEST: u64 = 32 << 20;
 
+/// How many times as much they take where packages that are called several times are laid out.
+const COPIES: u64 = 4;
+
 /// Files by their paths.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Package {
     /// The root module's folder; `.` for the package's own.
     pub(crate) root: String,
-    pub(crate) files: BTreeMap<String, Vec<u8>>,
+    pub(crate) files: BTreeMap<String, Arc<[u8]>>,
     /// The folders of the source that the files are of, of which nothing is left out; empty if that holds for the whole.
     pub(crate) held: BTreeSet<String>,
     /// The folder of each called module, as the root module sees it, once that is known; else they are where their sources
@@ -54,7 +57,7 @@ impl Package {
             root: ".".to_owned(),
             files: texts
                 .into_iter()
-                .map(|(name, text)| (name, text.into_bytes()))
+                .map(|(name, text)| (name, text.into_bytes().into()))
                 .collect(),
             held: BTreeSet::new(),
             modules: None,
@@ -125,10 +128,7 @@ impl Package {
 
     /// What tells it from any other, as pairs.
     pub(crate) fn parts(&self) -> impl Iterator<Item = (&[u8], &[u8])> {
-        let files = self
-            .files
-            .iter()
-            .map(|(path, bytes)| (path.as_bytes(), bytes.as_slice()));
+        let files = self.files.iter().map(|(path, bytes)| (path.as_bytes(), &**bytes));
         std::iter::once((&b"root"[..], self.root.as_bytes())).chain(files)
     }
 }
@@ -205,11 +205,13 @@ pub(crate) struct Place {
 pub(crate) fn read(
     places: &[Place],
     folders: &BTreeSet<String>,
-) -> Result<BTreeMap<String, Vec<u8>>, String> {
+) -> Result<BTreeMap<String, Arc<[u8]>>, String> {
     let mut reading = Reading {
         places,
         files: BTreeMap::new(),
+        contents: HashSet::new(),
         bytes: 0,
+        laid_out: 0,
     };
     for folder in folders {
         let around = places
@@ -237,10 +239,24 @@ pub(crate) fn within<'a>(folder: &'a str, outer: &str) -> Option<&'a str> {
     }
 }
 
+fn too_large() -> String {
+    format!(
+        "The files that a plan can read take more than {} MiB together, or more than {} MiB with all copies of packages that are \
+         called several times; they are kept with each plan. Put the root module into a folder of its own, without what it does \
+         not need, and name that in spec.source.path.",
+        LARGEST >> 20,
+        (LARGEST * COPIES) >> 20
+    )
+}
+
 struct Reading<'a> {
     places: &'a [Place],
-    files: BTreeMap<String, Vec<u8>>,
+    files: BTreeMap<String, Arc<[u8]>>,
+    /// One of each: a package that is called several times lies in several places.
+    contents: HashSet<Arc<[u8]>>,
+    /// How much they take together, and how much all files do.
     bytes: u64,
+    laid_out: u64,
 }
 
 impl Reading<'_> {
@@ -263,16 +279,26 @@ impl Reading<'_> {
                     self.folder(&entry.path(), &path)?;
                 }
             } else if kind.is_file() && !self.files.contains_key(&path) {
-                self.bytes += entry.metadata().map_err(unreadable)?.len();
-                if self.bytes > LARGEST {
-                    return Err(format!(
-                        "The files that a plan can read take more than {} MiB together; they are kept with each plan. Put the \
-                         root module into a folder of its own, without what it does not need, and name that in spec.source.path.",
-                        LARGEST >> 20
-                    ));
+                // Before it is read: it may be larger than what there is room for.
+                let length = entry.metadata().map_err(unreadable)?.len();
+                self.laid_out += length;
+                if length > LARGEST || self.laid_out > LARGEST * COPIES {
+                    return Err(too_large());
                 }
-                self.files
-                    .insert(path, fs::read(entry.path()).map_err(unreadable)?);
+                let bytes: Arc<[u8]> = fs::read(entry.path()).map_err(unreadable)?.into();
+                let known = self.contents.get(&bytes).cloned();
+                let bytes = match known {
+                    Some(known) => known,
+                    None => {
+                        self.bytes += length;
+                        self.contents.insert(bytes.clone());
+                        bytes
+                    }
+                };
+                if self.bytes > LARGEST {
+                    return Err(too_large());
+                }
+                self.files.insert(path, bytes);
             }
         }
         Ok(())
@@ -318,7 +344,7 @@ mod tests {
         ];
         let package = Package {
             root: "prod".to_owned(),
-            files: names.map(|name| (name.to_owned(), Vec::new())).into(),
+            files: names.map(|name| (name.to_owned(), Arc::default())).into(),
             held: BTreeSet::new(),
             modules: None,
         };
@@ -435,7 +461,10 @@ mod tests {
             names(&["a/b", "a/.terraform/modules/m/sub"]),
             ["a/.terraform/modules/m/sub/n.tf", "a/b/t"]
         );
-        assert_eq!(take(&["a"]).unwrap()["a/.terraform/modules/m/m.tf"], b"");
+        assert_eq!(
+            take(&["a"]).unwrap()["a/.terraform/modules/m/m.tf"],
+            Arc::from(*b"")
+        );
         assert_eq!(names(&["."]).len(), 6);
         let package = Package {
             root: "a".to_owned(),
