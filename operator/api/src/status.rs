@@ -266,9 +266,13 @@ pub struct PlanSummary {
     pub deletes: i64,
     pub replaces: i64,
     pub moves: i64,
+    #[serde(default)]
+    pub imports: i64,
+    #[serde(default)]
+    pub forgets: i64,
     pub outputs: i64,
     pub drift: i64,
-    /// In short, with replacements as creations and deletions: +1 ~0 -0.
+    /// In short, with replacements as creations and deletions: +1 ~0 -0; then what is imported and what is forgotten, if any.
     pub text: String,
 }
 
@@ -278,7 +282,7 @@ pub struct PlanSummary {
 pub struct ChangeStatus {
     /// The instance.
     pub address: String,
-    /// create, read, update, delete, replace or move.
+    /// create, read, update, delete, replace, move, import or forget.
     pub action: String,
     /// Why, in the words of Terraform's JSON plans.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -286,6 +290,9 @@ pub struct ChangeStatus {
     /// Where it was before it moved.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub moved_from: Option<String>,
+    /// Is an object taken in that was not managed before?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imports: bool,
     /// Attributes that change.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]

@@ -6,7 +6,7 @@ use ashlar_addr::ResourceInstance;
 use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanStatus, PlanSummary, Standing, Workspace};
 use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
-use ashlar_plan::{Action, Mode, Options, Plan, Schemas, show::redacted_changes, wire};
+use ashlar_plan::{Action, Mode, Options, Plan, Schemas, Summary, show::redacted_changes, wire};
 use ashlar_port::{Outcome as Settlement, Record, RunStore};
 use ashlar_runner::{Given, Modules, PlanOutcome, PlanRequest, bounded, load_module};
 use ashlar_state::outcome_object;
@@ -472,10 +472,6 @@ fn plan_status(
     let changes = redacted_changes(plan, schemas);
     let count = |number: usize| i64::try_from(number).unwrap_or(i64::MAX);
     let summary = plan.summary();
-    let (creates, deletes) = (
-        summary.creates + summary.replaces,
-        summary.deletes + summary.replaces,
-    );
     PlanStatus {
         digest,
         kind,
@@ -491,9 +487,11 @@ fn plan_status(
             deletes: count(summary.deletes),
             replaces: count(summary.replaces),
             moves: count(summary.moves),
+            imports: count(summary.imports),
+            forgets: count(summary.forgets),
             outputs: count(summary.outputs),
             drift: count(summary.drift),
-            text: format!("+{creates} ~{} -{deletes}", summary.updates),
+            text: short(&summary),
         },
         truncated: changes.len() > SHOWN,
         changes: changes
@@ -501,9 +499,10 @@ fn plan_status(
             .take(SHOWN)
             .map(|change| ChangeStatus {
                 address: clip(change.address),
-                action: action(change.action, change.moved_from.is_some()).to_owned(),
+                action: action(change.action, change.moved_from.is_some(), change.imports).to_owned(),
                 reason: change.reason.map(|reason| reason.as_str().to_owned()),
                 moved_from: change.moved_from.map(clip),
+                imports: change.imports,
                 paths: change.paths.into_iter().take(PATHS_SHOWN).map(clip).collect(),
             })
             .collect(),
@@ -512,8 +511,24 @@ fn plan_status(
     }
 }
 
-fn action(action: Action, moved: bool) -> &'static str {
+/// The counts in short.
+fn short(summary: &Summary) -> String {
+    let creates = summary.creates + summary.replaces;
+    let deletes = summary.deletes + summary.replaces;
+    let more = [(summary.imports, "imported"), (summary.forgets, "forgotten")]
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!(", {count} {what}"));
+    format!(
+        "+{creates} ~{} -{deletes}{}",
+        summary.updates,
+        more.collect::<String>()
+    )
+}
+
+fn action(action: Action, moved: bool, imports: bool) -> &'static str {
     match action {
+        Action::NoOp if imports => "import",
         Action::NoOp if moved => "move",
         Action::NoOp => "none",
         Action::Create => "create",

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use ashlar_addr::{ConfigResource, ModuleInstance, ResourceInstance};
-use ashlar_config::{Import, import_address};
+use ashlar_config::{Import, Tree, import_address};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Scope, evaluate, evaluate_as};
 use ashlar_port::{ImportRequest, Imported, Provider};
@@ -62,6 +62,25 @@ pub(crate) fn targets(
     }
     found.retain(|address, _| !is_managed(address));
     if diags.has_errors() { Err(diags) } else { Ok(found) }
+}
+
+/// The faults of imports into resources that nothing declares: there is nothing to make of the object that is found.
+pub(crate) fn undeclared(tree: &Tree) -> Diags {
+    let imports = tree.root().imports.iter();
+    let lost = imports.filter(|import| {
+        let (module, resource) = &import.resource;
+        tree.resource(&resource.within_config(module.clone())).is_none()
+    });
+    let fault = |import: &Import| {
+        let (module, resource) = &import.resource;
+        let detail = format!(
+            "An object is to be imported into {}, which no module declares. Write that resource block; Ashlar does not make \
+             one up.",
+            resource.within_config(module.clone())
+        );
+        Diag::error("Configuration for import target does not exist", detail).at(import.to.span)
+    };
+    lost.map(fault).collect()
 }
 
 /// The fault of an import into an instance that is not configured.
@@ -223,6 +242,8 @@ impl Instance<'_, '_> {
             .map(|mut diag| {
                 diag.subject = None;
                 diag.address = None;
+                let space = if diag.detail.is_empty() { "" } else { " " };
+                diag.detail = format!("{}{space}(Importing into {}.)", diag.detail, self.address);
                 diag
             })
             .collect();

@@ -18,6 +18,7 @@ use futures::future::join_all;
 use crate::{
     engine::{Engine, Schemas, lock},
     function_results::FunctionResults,
+    imports,
     model::{Action, Change, CheckStatus, Mode, Options, PackagePin, Plan, ProviderPin},
     moves::{self, judge::Declared},
     node::{Node, Sight, build, cycle_faults, provider_faults},
@@ -197,6 +198,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     }
     if !found.diags.has_errors() {
         found.diags.extend(moves.blocked());
+    }
+    if inputs.options.mode == Mode::Normal {
+        found.diags.extend(imports::undeclared(inputs.tree));
     }
     if destroys && found.diags.has_errors() {
         // What was planned on the way to a refreshed state is not what was asked for.

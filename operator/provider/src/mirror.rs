@@ -46,7 +46,7 @@ pub enum MirrorError {
     #[error("the mirror folder {} could not be read", .0.display())]
     Read(PathBuf, #[source] io::Error),
     /// No mirror has it in any version.
-    #[error("provider {provider} is in none of the mirrors ({}); `terraform providers mirror` lays it out in one", Folders(.folders))]
+    #[error("provider {provider} is in none of the mirrors ({}); `terraform providers mirror` lays it out in one, which --mirror or ASHLAR_PLUGIN_MIRROR names, and providerMirrors in the chart's values", Folders(.folders))]
     Absent {
         /// Which.
         provider: Provider,

@@ -9,9 +9,11 @@ use crate::{Action, Plan};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the count of what it names")]
 pub struct Counts {
+    pub import: usize,
     pub add: usize,
     pub change: usize,
     pub destroy: usize,
+    pub forget: usize,
 }
 
 impl Counts {
@@ -19,8 +21,10 @@ impl Counts {
     pub fn of(plan: &Plan) -> Self {
         let mut counts = Self::default();
         for change in plan.changes.iter().filter(|change| is_of_interest(change)) {
+            counts.import += usize::from(change.importing.is_some());
             match change.action {
-                Action::NoOp | Action::Read | Action::Forget => {}
+                Action::NoOp | Action::Read => {}
+                Action::Forget => counts.forget += 1,
                 Action::Create => counts.add += 1,
                 Action::Update => counts.change += 1,
                 Action::Delete => counts.destroy += 1,
@@ -34,11 +38,24 @@ impl Counts {
     }
 }
 
-/// `2 to add, 1 to change, 0 to destroy.`
+/// `2 to add, 1 to change, 0 to destroy.`; what is imported and forgotten is told where there is any.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { add, change, destroy } = self;
-        write!(f, "{add} to add, {change} to change, {destroy} to destroy.")
+        let Self {
+            import,
+            add,
+            change,
+            destroy,
+            forget,
+        } = self;
+        if *import > 0 {
+            write!(f, "{import} to import, ")?;
+        }
+        write!(f, "{add} to add, {change} to change, {destroy} to destroy")?;
+        if *forget > 0 {
+            write!(f, ", {forget} to forget")?;
+        }
+        f.write_str(".")
     }
 }
 
@@ -46,12 +63,7 @@ impl fmt::Display for Counts {
 pub fn summary(plan: &Plan) -> String {
     let mut more = Vec::new();
     let counts = plan.summary();
-    for (count, what) in [
-        (counts.imports, "imported"),
-        (counts.moves, "moved"),
-        (counts.forgets, "no longer managed"),
-        (counts.drift, "changed outside"),
-    ] {
+    for (count, what) in [(counts.moves, "moved"), (counts.drift, "changed outside")] {
         if count > 0 {
             more.push(format!(" Objects {what}: {count}."));
         }

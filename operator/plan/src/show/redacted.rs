@@ -18,6 +18,8 @@ pub struct RedactedChange {
     pub reason: Option<Reason>,
     /// Where it was before it moved.
     pub moved_from: Option<String>,
+    /// Is an object taken in that was not managed before?
+    pub imports: bool,
     /// Of an update or a replacement the attributes that change: names from the schema joined by dots, without indexes
     /// and keys; sorted. Empty for other actions and where the schema is missing.
     pub paths: Vec<String>,
@@ -43,6 +45,7 @@ fn redact(change: &Change, schemas: &Schemas) -> RedactedChange {
         action: change.action,
         reason: change.reason,
         moved_from: change.previous_address.as_ref().map(ToString::to_string),
+        imports: change.importing.is_some(),
         paths: paths.into_iter().collect(),
     }
 }

@@ -270,10 +270,12 @@ fn check_redacted(plan: &Plan, expected: Expect) {
                 action,
                 reason,
                 moved_from,
+                imports,
                 paths,
             } = change;
+            let imports = if *imports { " imports" } else { "" };
             format!(
-                "{address} {action:?} {reason:?} {moved_from:?} {}",
+                "{address} {action:?} {reason:?} {moved_from:?}{imports} {}",
                 paths.join(" ")
             )
         })
@@ -290,11 +292,19 @@ fn redacted_changes_name_attributes_alone() {
         .push(change("kiln_pot.u", Action::Update, before, after));
     plan.changes
         .push(change("kiln_pot.same", Action::NoOp, before, before));
+    let mut taken_in = change("kiln_pot.taken", Action::NoOp, before, before);
+    taken_in.importing = Some(crate::Importing::Id(Value::string("hush-id")));
+    plan.changes.push(taken_in);
+    plan.changes
+        .push(change("kiln_pot.left", Action::Forget, before, ""));
     check_redacted(
         &plan,
         expect![[r#"
         module.m["k"].kiln_pot.a[1] (deposed 00000001) DeleteThenCreate Some(ReplaceBecauseCannotUpdate) Some("kiln_pot.old") id labels name parts rule.port rule.via secret size
-        kiln_pot.u Update None None labels origin.depth rule.port rule.via"#]],
+        kiln_pot.u Update None None labels origin.depth rule.port rule.via
+        kiln_pot.taken NoOp None None imports 
+        kiln_pot.left Forget None None "#]],
     );
-    expect!["Plan: 1 to add, 1 to change, 1 to destroy. Objects moved: 1."].assert_eq(&summary(&plan));
+    expect!["Plan: 1 to import, 1 to add, 1 to change, 1 to destroy, 1 to forget. Objects moved: 1."]
+        .assert_eq(&summary(&plan));
 }
