@@ -7,8 +7,6 @@ use std::borrow::Cow;
 
 /// Stands for byte 0x80; those of the other bytes follow.
 const FIRST: u32 = 0x10_9680;
-/// That of byte 0xFF.
-const LAST: u32 = FIRST + 0x7F;
 
 /// How many more bytes the character takes than what it stands for.
 const SURPLUS: usize = 3;
@@ -36,7 +34,16 @@ pub fn decode(name: &str, bytes: Vec<u8>) -> String {
 
 /// Does the character stand for a byte that belongs to none?
 pub fn is_broken(c: char) -> bool {
-    (FIRST..=LAST).contains(&u32::from(c))
+    broken_byte(c).is_some()
+}
+
+/// The byte that the character stands for, if that belongs to none.
+pub fn broken_byte(c: char) -> Option<u8> {
+    let place = u32::from(c).checked_sub(FIRST)?;
+    u8::try_from(place)
+        .ok()
+        .filter(|place| *place < 0x80)
+        .map(|place| 0x80 | place)
 }
 
 /// The text for people.

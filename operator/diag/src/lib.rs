@@ -10,6 +10,6 @@ mod render;
 mod source;
 
 pub use diagnostic::{Diag, Diags, Severity};
-pub use encoding::{decode, is_broken, shown};
+pub use encoding::{broken_byte, decode, is_broken, shown};
 pub use render::{Style, render};
 pub use source::{FileId, LineColumn, Place, Source, Sources, Span};

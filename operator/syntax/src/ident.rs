@@ -4,33 +4,89 @@
 //! accepts and the other refuses would make a configuration load in one place only. A newer version of Unicode must
 //! not be taken over here before hcl does.
 
-/// May the character begin an identifier?
-pub(crate) fn starts(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_alphabetic() || c == '_'
-    } else {
-        holds(&START, c)
-    }
-}
+use std::cmp::Ordering;
 
-/// May the character stand in an identifier after the first place? (hcl adds `-` to Unicode's set.)
-pub(crate) fn continues(c: char) -> bool {
-    if c.is_ascii() {
-        c.is_ascii_alphanumeric() || c == '_' || c == '-'
-    } else {
-        holds(&START, c) || holds(&CONTINUE, c)
-    }
-}
+use ashlar_diag::broken_byte;
 
 /// Is the text an identifier, so that it can be the name of a variable or attribute (hcl `ValidIdentifier`)?
 pub fn is_identifier(text: &str) -> bool {
-    let mut chars = text.chars();
-    chars.next().is_some_and(starts) && chars.all(continues)
+    !text.is_empty() && length(text) == text.len()
+}
+
+/// The length of the identifier that the text begins with, zero if it begins with none.
+pub(crate) fn length(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    if !matches!(bytes.first(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80..)) {
+        return 0;
+    }
+    // hcl adds `-` to Unicode's set.
+    let ascii = |byte: &u8| matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-');
+    let mut end = 0;
+    loop {
+        let rest = text.get(end..).unwrap_or("");
+        end += rest.bytes().take_while(|byte| ascii(byte)).count();
+        let rest = text.get(end..).unwrap_or("");
+        let letter = letter(rest, end == 0);
+        if letter == 0 {
+            return end;
+        }
+        end += letter;
+    }
+}
+
+/// The length of the letter beyond ASCII that the text begins with.
+///
+/// hcl's scanner compares bytes with the first and the last character of each range, and does not ask whether they are
+/// UTF-8. So a byte that is none takes those behind it for the rest of its letter, whatever they are.
+fn letter(text: &str, first: bool) -> usize {
+    let is_letter = |bytes: &[u8]| holds(&START, bytes) || !first && holds(&CONTINUE, bytes);
+    let Some(next) = text.chars().next().filter(|c| !c.is_ascii()) else {
+        return 0;
+    };
+    let length = next.len_utf8();
+    let Some(lead) = broken_byte(next) else {
+        let letter = text.as_bytes().get(..length).is_some_and(is_letter);
+        return if letter { length } else { 0 };
+    };
+    let wanted = match lead {
+        0xc2..=0xdf => 2,
+        0xe0..=0xef => 3,
+        0xf0..=0xf4 => 4,
+        _ => return 0,
+    };
+    let (mut bytes, mut taken) = (Vec::with_capacity(wanted), 0);
+    for c in text.chars() {
+        if bytes.len() >= wanted {
+            break;
+        }
+        match broken_byte(c) {
+            Some(byte) => bytes.push(byte),
+            None => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+        }
+        taken += c.len_utf8();
+    }
+    // More than wanted where the letter would end within a character: no text can be cut there.
+    if bytes.len() == wanted && is_letter(&bytes) {
+        taken
+    } else {
+        0
+    }
 }
 
 /// `bounds` are the places where membership changes: in at the first, out at the second, and so on.
-fn holds(bounds: &[u32], c: char) -> bool {
-    bounds.partition_point(|bound| *bound <= u32::from(c)) % 2 == 1
+fn holds(bounds: &[u32], letter: &[u8]) -> bool {
+    let lies_before = |range: &[u32; 2]| compare(range[1] - 1, letter).is_lt();
+    let (ranges, _) = bounds.as_chunks::<2>();
+    let at = ranges.partition_point(lies_before);
+    ranges
+        .get(at)
+        .is_some_and(|range| compare(range[0], letter).is_le())
+}
+
+fn compare(bound: u32, letter: &[u8]) -> Ordering {
+    let mut bytes = [0; 4];
+    let bound = char::from_u32(bound).unwrap_or(char::MAX);
+    bound.encode_utf8(&mut bytes).as_bytes().cmp(letter)
 }
 
 /// ID_Start beyond ASCII.
@@ -197,5 +253,25 @@ mod tests {
         let bad = ["", "1a", "-a", "a b", "a–b", "x\u{200d}", "é!"];
         assert!(good.iter().all(|name| is_identifier(name)));
         assert!(!bad.iter().any(|name| is_identifier(name)));
+    }
+
+    #[test]
+    fn bytes_that_are_no_utf8_are_letters_where_hcl_takes_them_for_such() {
+        let length = |bytes: &[u8]| {
+            let text = ashlar_diag::decode("a.tf", bytes.to_vec());
+            ashlar_diag::shown(text.get(..super::length(&text)).unwrap_or("-")).into_owned()
+        };
+        assert_eq!(length(b"a\xe9b = 1"), "a\u{fffd}b ");
+        assert_eq!(length(b"\xe9\xb8\n= 1"), "\u{fffd}\u{fffd}\n");
+        // Between ranges, no first byte, cut off, and a letter that would end within a character.
+        for none in [
+            &b"a\xed\xa0\xa0"[..],
+            b"a\xff",
+            b"a\x80bc",
+            b"a\xe9b",
+            b"a\xd0\xc3\xa9",
+        ] {
+            assert_eq!(length(none), "a", "{none:x?}");
+        }
     }
 }

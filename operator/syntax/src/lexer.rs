@@ -112,7 +112,7 @@ impl<'t> Lexer<'t> {
             }
             b'\n' => (Kind::Newline, 1),
             b'\r' if next == Some(b'\n') => (Kind::Newline, 2),
-            b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Ident, ident_length(self.rest())),
+            b'a'..=b'z' | b'A'..=b'Z' | b'_' => (Kind::Ident, ident::length(self.rest())),
             b'0'..=b'9' => (Kind::Number, self.number_length()),
             b'#' => (Kind::Comment, self.line_length()),
             b'/' if next == Some(b'/') => (Kind::Comment, self.line_length()),
@@ -183,7 +183,7 @@ impl<'t> Lexer<'t> {
             b';' => (Kind::Semicolon, 1),
             b'`' => (Kind::Backtick, 1),
             b'\'' => (Kind::Apostrophe, 1),
-            _ => match ident_length(self.rest()) {
+            _ => match ident::length(self.rest()) {
                 0 => (
                     Kind::Invalid,
                     self.rest().chars().next().map_or(1, char::len_utf8),
@@ -238,7 +238,7 @@ impl<'t> Lexer<'t> {
         let rest = self.rest();
         let name = rest.get(2..)?;
         let name = name.strip_prefix('-').unwrap_or(name);
-        let length = ident_length(name);
+        let length = ident::length(name);
         let (marker, after) = (name.get(..length)?, name.get(length..)?);
         if length == 0 || break_length(after) == 0 {
             return None;
@@ -448,28 +448,6 @@ enum Plain {
 
 fn begins_broken(text: &str) -> bool {
     text.starts_with(is_broken)
-}
-
-fn ident_length(text: &str) -> usize {
-    let bytes = text.as_bytes();
-    if !matches!(bytes.first(), Some(b'a'..=b'z' | b'A'..=b'Z' | b'_' | 0x80..)) {
-        return 0;
-    }
-    let ascii = bytes
-        .iter()
-        .position(|byte| !matches!(byte, b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-'));
-    let mut end = ascii.unwrap_or(bytes.len());
-    for c in text.get(end..).unwrap_or("").chars() {
-        if !(if end == 0 {
-            ident::starts(c)
-        } else {
-            ident::continues(c)
-        }) {
-            break;
-        }
-        end += c.len_utf8();
-    }
-    end
 }
 
 /// The length of the line break that the text begins with, zero if none.

@@ -1,0 +1,5 @@
+locals {
+  a = <<EébF
+  x
+  EébF
+}

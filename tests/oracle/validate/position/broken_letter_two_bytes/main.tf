@@ -1,0 +1,4 @@
+locals {
+  a≈b = 1
+  c = local.a≈b
+}
