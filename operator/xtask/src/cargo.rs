@@ -11,7 +11,20 @@ use serde_json::Value;
 pub(crate) fn cargo(line: &str) -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(layout::root()).args(line.split_whitespace());
+    // What cargo told this tool about itself. Build scripts look at it (that of `ring`), so that everything behind them
+    // would be built anew by turns: here, and where cargo is called by hand.
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(is_about_this_tool) {
+            command.env_remove(name);
+        }
+    }
     command
+}
+
+fn is_about_this_tool(name: &str) -> bool {
+    let prefixes = ["CARGO_PKG_", "CARGO_MANIFEST_"];
+    let names = ["CARGO_BIN_NAME", "CARGO_CRATE_NAME", "CARGO_PRIMARY_PACKAGE"];
+    names.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix))
 }
 
 /// How a program is built.
