@@ -7,6 +7,7 @@
 
 mod address;
 mod evaluate;
+mod package;
 mod spans;
 mod stored;
 mod syntax;
@@ -35,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     target("plan", stored::plan),
     target("journal", stored::journal),
     target("address", address::check),
+    target("archive", package::archive),
 ];
 
 /// Runs the check of this name.

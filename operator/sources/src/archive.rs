@@ -6,7 +6,9 @@ use std::{
     cell::Cell,
     fs::File,
     io::{self, BufReader, Read, Seek},
+    path::Path,
     rc::Rc,
+    time::Instant,
 };
 
 use tar::EntryType;
@@ -71,6 +73,16 @@ impl Kind {
         let ending = |end: &str| path.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
         ENDS.iter().find(|(end, _)| ending(end)).map(|(_, kind)| *kind)
     }
+}
+
+/// Unpacks an archive that is at hand into an empty folder, as one that was fetched is unpacked, and tells the digest of its
+/// tree. `kind` is one of the names that `archive=` takes in a module's source. What was made before a fault stays.
+pub fn unpack_into(folder: &Path, kind: &str, archive: File, limits: &Limits) -> Result<String, Fault> {
+    let kind = Kind::named(kind)
+        .ok_or_else(|| Fault::refused(format!("There is no kind of archive called {}.", shown(kind))))?;
+    let mut tree = Tree::new(folder, limits, Instant::now() + limits.time);
+    unpack(archive, kind, limits, &mut tree)?;
+    tree.finish()
 }
 
 /// Unpacks an archive into a tree.

@@ -28,6 +28,7 @@ mod subfolder;
 mod tree;
 
 pub use address::redacted;
+pub use archive::unpack_into;
 pub use cache::Content;
 pub use credentials::{Credentials, Keyring};
 pub use fault::{Fault, FaultKind};
@@ -38,3 +39,4 @@ pub use module::{ModuleFault, Notice, Summary, package_name};
 pub use oci::{OciPlace, OciReference};
 pub use pin::Pin;
 pub use reach::Reach;
+pub use tree::digest as digest_of_files;

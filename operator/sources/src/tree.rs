@@ -402,9 +402,9 @@ fn line(digest: &str, program: bool, path: &str) -> String {
     format!("{digest} {} {path}\n", if program { 'x' } else { '-' })
 }
 
-/// The digest of the tree of files in a folder, as [`Tree::finish`] has it. Nothing but plain files and folders can be part
+/// The digest of the tree of files in a folder, as a pin has it. Nothing but plain files and folders can be part
 /// of it.
-pub(crate) fn digest(folder: &Path) -> io::Result<String> {
+pub fn digest(folder: &Path) -> io::Result<String> {
     let mut files = BTreeMap::new();
     gather(folder, "", &mut files)?;
     let mut hash = Sha256::new();
