@@ -8,10 +8,12 @@ mod module;
 mod parse;
 mod provider;
 mod resource;
+mod target;
 mod version;
 
 pub use module::{InstanceKey, Module, ModuleInstance};
 pub use parse::ParseError;
 pub use provider::{LocalProvider, Provider, ProviderConfig};
 pub use resource::{AbsResource, ConfigResource, DeposedKey, Mode, Resource, ResourceInstance};
+pub use target::Target;
 pub use version::{Constraints, Version, VersionError};
