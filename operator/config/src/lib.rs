@@ -48,7 +48,7 @@ pub use model::{
     ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta, ProviderRef, Provisioner,
     Removed, RequiredProvider, ResourceConfig,
 };
-pub use reference::{check_reference, self_references};
+pub use reference::{check_reference, self_references, self_repetitions};
 pub use tree::{FoundModule, Library, Member, ModuleRequest, Tree, load};
 
 /// Why a name is none; ends the sentence that names it.

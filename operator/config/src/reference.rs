@@ -2,9 +2,7 @@
 //!
 //! Rules: Terraform `terraform/evaluate_valid.go`, `validate_selfref.go`.
 
-use std::sync::Arc;
-
-use ashlar_addr::{Mode, Provider, Resource};
+use ashlar_addr::{Mode, Resource};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{
     Reference, Subject, block_references, references,
@@ -64,27 +62,27 @@ pub(crate) fn schema_of<'s>(schemas: &'s ProviderSchema, resource: &Resource) ->
     }
 }
 
-/// Resources that refer to themselves in their own arguments; Terraform tells this when it plans, not when it validates.
-pub fn self_references(module: &Module, schemas: &dyn Fn(&Provider) -> Option<Arc<ProviderSchema>>) -> Diags {
+/// Resources whose number hangs on themselves; Terraform tells this when it plans, not when it validates.
+pub fn self_repetitions(module: &Module) -> Diags {
     let mut diags = Diags::new();
     for (resource, config) in &module.resources {
-        let blame = |found: Vec<Reference<'_>>| {
-            let own = |reference: &Reference<'_>| matches!(&reference.subject, Subject::Resource(named) if named == resource);
-            let detail = format!("The configuration of {resource} may not refer to itself.");
-            let fault =
-                |reference: Reference<'_>| Diag::error("Self-referential block", &*detail).at(reference.span);
-            found.into_iter().filter(own).map(fault).collect::<Diags>()
-        };
         for expr in config.count.iter().chain(&config.for_each) {
-            diags.extend(blame(references(expr).0));
-        }
-        let provider = schemas(&config.provider_config.provider);
-        if let Some(schema) = provider
-            .as_deref()
-            .and_then(|provider| schema_of(provider, resource))
-        {
-            diags.extend(blame(block_references(&config.body, &schema.block).0));
+            diags.extend(blame(resource, references(expr).0));
         }
     }
     diags
+}
+
+/// The references of a resource's own arguments to itself. As with Terraform they are faults of each of its instances.
+pub fn self_references(resource: &Resource, config: &ResourceConfig, schema: &Schema) -> Diags {
+    blame(resource, block_references(&config.body, &schema.block).0)
+}
+
+fn blame(resource: &Resource, found: Vec<Reference<'_>>) -> Diags {
+    let own = |reference: &Reference<'_>| matches!(&reference.subject, Subject::Resource(named) if named == resource);
+    let fault = |reference: Reference<'_>| {
+        let detail = format!("The configuration of {resource} may not refer to itself.");
+        Diag::error("Self-referential block", detail).at(reference.span)
+    };
+    found.into_iter().filter(own).map(fault).collect()
 }

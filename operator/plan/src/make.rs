@@ -108,7 +108,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
     let mut checked = ashlar_config::check_schemas(inputs.tree, &of, inputs.caps, &ashlar_config::ask_nobody);
     for member in inputs.tree.members.values() {
-        checked.extend(ashlar_config::self_references(&member.module, &of));
+        checked.extend(ashlar_config::self_repetitions(&member.module));
     }
     if checked.has_errors() {
         return Planned {

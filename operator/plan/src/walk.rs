@@ -8,7 +8,7 @@ use std::{
 };
 
 use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
-use ashlar_config::ResourceConfig;
+use ashlar_config::{ResourceConfig, self_references};
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::{Graph, Turn};
 use ashlar_state::{Object, State};
@@ -245,6 +245,10 @@ impl<'a> PlanWalk<'_, 'a> {
             .engine
             .resource_schema(&config.provider_config.provider, &resource.resource)
             .map_err(|diags| diags.map(|diag| diag.or_at(config.header)))?;
+        let own = self_references(&resource.resource, config, schema);
+        if own.has_errors() {
+            return Err(own);
+        }
         let instance = Instance {
             engine: self.engine,
             address: address.clone(),

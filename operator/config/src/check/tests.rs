@@ -225,8 +225,9 @@ fn own_arguments_may_not_refer_to_the_resource() {
     let mut sources = Sources::new();
     let text = "resource \"kiln_pot\" \"a\" {\n  glaze = kiln_pot.a.id\n}\n";
     let (tree, _) = load_text(text, &mut sources);
-    let schema = provider();
-    let diags = crate::self_references(tree.root(), &|_| Some(schema.clone()));
+    let provider = provider();
+    let (resource, config) = tree.root().resources.iter().next().unwrap();
+    let diags = crate::self_references(resource, config, &provider.resources[&resource.kind]);
     assert_eq!(
         diags.iter().map(|diag| &*diag.summary).collect::<Vec<_>>(),
         ["Self-referential block"]
