@@ -2,6 +2,7 @@
 
 use std::{ffi::OsString, path::PathBuf};
 
+use ashlar_addr::Target;
 use clap::{Args, Parser, Subcommand};
 
 use crate::local::graph_text::GraphFormat;
@@ -32,9 +33,16 @@ pub(crate) enum Command {
     Console(ConsoleArgs),
     /// Show the state.
     Show(ShowArgs),
-    /// Read the state of a folder or of a cluster, as Terraform's own `state` does.
+    /// Read or change the state of a folder or of a cluster, as Terraform's own `state` does. No provider is told of it.
     #[command(subcommand)]
     State(StateCommand),
+    /// Mark an instance's object as one that is to be replaced.
+    Taint(MarkArgs),
+    /// Take such a mark back.
+    Untaint(MarkArgs),
+    /// List, make, select and delete workspaces: states beside each other for one configuration.
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
     /// Check the configuration, and that of all modules it calls, without planning.
     Validate(ValidateArgs),
     /// Print the graph, or a stage of its making.
@@ -43,6 +51,8 @@ pub(crate) enum Command {
     Run(Box<ashlar_controller::OperatorArgs>),
     /// Print the definitions of the custom resources.
     Crd,
+    /// Print the version.
+    Version(VersionArgs),
 }
 
 /// Where the configuration is.
@@ -195,8 +205,162 @@ pub(crate) enum StateCommand {
     ///
     /// What a run that broke off left in its journal is part of it. A state that is kept in several parts comes out whole.
     Pull(StatePlace),
-    /// List the addresses of all objects.
-    List(StatePlace),
+    /// List the addresses of all instances, or of those that the addresses name.
+    List(ListArgs),
+    /// Give objects other addresses: an instance, a whole resource, or a whole module.
+    #[command(visible_alias = "move")]
+    Mv(MoveArgs),
+    /// Forget objects; what they stand for stays as it is.
+    #[command(visible_alias = "remove")]
+    Rm(RemoveArgs),
+    /// Put a state file in the place of the state.
+    Push(PushArgs),
+    /// Have the resources of one provider managed by another.
+    ReplaceProvider(ReplaceProviderArgs),
+}
+
+/// `ashlar state list`
+#[derive(Args)]
+pub(crate) struct ListArgs {
+    #[command(flatten)]
+    pub(crate) place: StatePlace,
+    /// Only those whose object has this id.
+    #[arg(long, value_name = "ID")]
+    pub(crate) id: Option<String>,
+    /// Modules, resources or instances.
+    pub(crate) addresses: Vec<Target>,
+}
+
+/// `ashlar state mv`
+#[derive(Args)]
+pub(crate) struct MoveArgs {
+    #[command(flatten)]
+    pub(crate) place: StatePlace,
+    /// Tell only what would move.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// What moves.
+    pub(crate) source: Target,
+    /// Where to.
+    pub(crate) destination: Target,
+}
+
+/// `ashlar state rm`
+#[derive(Args)]
+pub(crate) struct RemoveArgs {
+    #[command(flatten)]
+    pub(crate) place: StatePlace,
+    /// Tell only what would be forgotten.
+    #[arg(long)]
+    pub(crate) dry_run: bool,
+    /// Modules, resources or instances.
+    #[arg(required = true)]
+    pub(crate) addresses: Vec<Target>,
+}
+
+/// `ashlar state push`
+#[derive(Args)]
+pub(crate) struct PushArgs {
+    #[command(flatten)]
+    pub(crate) place: StatePlace,
+    /// Even in place of one that is newer, or that it has nothing to do with.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// A state file, format version 4; `-` is standard input.
+    pub(crate) file: PathBuf,
+}
+
+/// `ashlar state replace-provider`
+#[derive(Args)]
+pub(crate) struct ReplaceProviderArgs {
+    #[command(flatten)]
+    pub(crate) place: StatePlace,
+    /// Do not ask.
+    #[arg(long)]
+    pub(crate) auto_approve: bool,
+    /// The provider that manages them now.
+    pub(crate) from: ashlar_addr::Provider,
+    /// The one that is to.
+    pub(crate) to: ashlar_addr::Provider,
+}
+
+/// `ashlar taint`, `ashlar untaint`
+#[derive(Args)]
+pub(crate) struct MarkArgs {
+    #[command(flatten)]
+    pub(crate) place: StatePlace,
+    /// It is no error if there is no such instance.
+    #[arg(long)]
+    pub(crate) allow_missing: bool,
+    /// The instance.
+    pub(crate) address: ashlar_addr::ResourceInstance,
+}
+
+/// `ashlar workspace`
+#[derive(Subcommand)]
+pub(crate) enum WorkspaceCommand {
+    /// List them; the one that is selected has a star.
+    List(WorkspacePlace),
+    /// Print the name of the one that is selected.
+    Show(WorkspacePlace),
+    /// Make one and select it.
+    New(NewWorkspaceArgs),
+    /// Select another.
+    Select(SelectWorkspaceArgs),
+    /// Delete one with its state.
+    Delete(DeleteWorkspaceArgs),
+}
+
+/// Where the workspaces are.
+#[derive(Args)]
+pub(crate) struct WorkspacePlace {
+    /// Folder of the root module.
+    #[arg(long, default_value = ".")]
+    pub(crate) dir: PathBuf,
+}
+
+/// `ashlar workspace new`
+#[derive(Args)]
+pub(crate) struct NewWorkspaceArgs {
+    #[command(flatten)]
+    pub(crate) place: WorkspacePlace,
+    /// Begin with what this state file holds.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) state: Option<PathBuf>,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// `ashlar workspace select`
+#[derive(Args)]
+pub(crate) struct SelectWorkspaceArgs {
+    #[command(flatten)]
+    pub(crate) place: WorkspacePlace,
+    /// Make it if there is none.
+    #[arg(long)]
+    pub(crate) or_create: bool,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// `ashlar workspace delete`
+#[derive(Args)]
+pub(crate) struct DeleteWorkspaceArgs {
+    #[command(flatten)]
+    pub(crate) place: WorkspacePlace,
+    /// Even if its state still holds objects, which nobody manages then.
+    #[arg(long)]
+    pub(crate) force: bool,
+    /// Its name.
+    pub(crate) name: String,
+}
+
+/// `ashlar version`
+#[derive(Args)]
+pub(crate) struct VersionArgs {
+    /// As JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// Which state.

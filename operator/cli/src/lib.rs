@@ -1,6 +1,7 @@
-//! The `ashlar` binary: local commands, the operator, and, as `ashlar launch`, what becomes a provider plugin.
+//! The command line: local commands, the operator, and, as `ashlar launch`, what becomes a provider plugin.
 //!
-//! It reads arguments, picks a command and turns its result into an exit status. One file per command.
+//! It reads arguments, picks a command and turns its result into an exit status. One file per command. Its only public
+//! item is `main`.
 
 mod args;
 mod crd;
@@ -9,27 +10,26 @@ mod log;
 mod operator;
 mod printer;
 mod state;
+mod version;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::Parser;
 
 use crate::{
     args::{Cli, Command},
-    printer::Printer,
+    printer::{Printer, Told},
 };
 
-fn main() -> ExitCode {
-    let mut arguments = std::env::args_os();
-    let program = arguments.next();
+/// Runs the command that the arguments name, the first of them being the program. Nothing else may run in the process yet.
+pub fn main(arguments: Vec<OsString>) -> ExitCode {
     // Before anything else, and without a thread: this process is about to become a plugin.
-    if std::env::args_os().nth(1).is_some_and(|word| word == "launch") {
-        let error = ashlar_provider::launch::run(arguments.skip(1));
+    if arguments.get(1).is_some_and(|word| word == "launch") {
+        let error = ashlar_provider::launch::run(arguments.into_iter().skip(2));
         Printer::new(true).error(&format!("{error}"));
         return ExitCode::from(126);
     }
-    drop(program);
-    let cli = match Cli::try_parse_from(args::with_two_dashes(std::env::args_os())) {
+    let cli = match Cli::try_parse_from(args::with_two_dashes(arguments)) {
         Ok(cli) => cli,
         // As Terraform: 2 is said by --detailed-exitcode alone.
         Err(error) => {
@@ -55,6 +55,7 @@ fn main() -> ExitCode {
     runtime.shutdown_timeout(std::time::Duration::from_secs(2));
     match result {
         Ok(code) => code,
+        Err(error) if error.is::<Told>() => ExitCode::FAILURE,
         Err(error) => {
             printer.error(&format!("{error:#}"));
             ExitCode::FAILURE
@@ -69,7 +70,11 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Destroy(args) => local::apply::destroy(&args, printer).await,
         Command::Console(args) => local::console::run(&args, printer).await,
         Command::Show(args) => local::show::run(&args, printer).await,
-        Command::State(command) => state::run(&command, printer).await,
+        Command::State(command) => state::run(command, printer).await,
+        Command::Taint(args) => state::mark::taint(&args, printer).await,
+        Command::Untaint(args) => state::mark::untaint(&args, printer).await,
+        Command::Workspace(command) => local::workspace::run(&command, printer).await,
+        Command::Version(args) => version::run(&args, printer),
         Command::Validate(args) => local::validate::run(&args, printer).await,
         Command::Graph(args) => local::graph::run(&args, printer).await,
         Command::Run(args) => operator::run(*args).await,

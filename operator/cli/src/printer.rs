@@ -13,6 +13,18 @@ pub(crate) struct Printer {
     err: Style,
 }
 
+/// The faults were printed already.
+#[derive(Debug)]
+pub(crate) struct Told;
+
+impl std::fmt::Display for Told {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the errors above")
+    }
+}
+
+impl std::error::Error for Told {}
+
 impl Printer {
     /// Colours where a terminal is, unless they are not wanted.
     pub(crate) fn new(no_color: bool) -> Self {
@@ -59,5 +71,11 @@ impl Printer {
         for diag in diags {
             let _ = writeln!(err, "{}", render(diag, sources, self.err).trim_end());
         }
+    }
+
+    /// Prints diagnostics and gives the error that says so.
+    pub(crate) fn told(&self, diags: &Diags, sources: &Sources) -> anyhow::Error {
+        self.diags(diags, sources);
+        Told.into()
     }
 }

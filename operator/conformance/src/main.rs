@@ -75,6 +75,13 @@ fn main() -> ExitCode {
         eprintln!("{}", ashlar_provider::launch::run(std::env::args_os().skip(2)));
         return ExitCode::from(126);
     }
+    // The command line of scenarios: that of the product, whole.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == scenarios::COMMAND_LINE)
+    {
+        return ashlar_cli::main(std::env::args_os().skip(1).collect());
+    }
     match run(Cli::parse().suite) {
         Ok(code) => code,
         Err(error) => {

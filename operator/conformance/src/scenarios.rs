@@ -3,6 +3,7 @@
 //! Each scenario runs in this process through `ashlar-runner`, with the real test providers as subprocesses acting on a
 //! folder of files, the world. What is compared, and how it is normalised, stands in `tests/oracle/scenarios/README.md`.
 
+mod command;
 mod compare;
 mod facts;
 mod normalise;
@@ -20,6 +21,9 @@ use ashlar_runner::Settings;
 use serde_json::Value as Json;
 
 use crate::report::{Miss, Report};
+
+/// As first argument it makes this program the command line of the product.
+pub(crate) const COMMAND_LINE: &str = "ashlar";
 
 /// Scenarios at once.
 const AT_ONCE: usize = 4;

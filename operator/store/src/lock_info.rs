@@ -44,6 +44,11 @@ impl LockInfo {
         }
     }
 
+    /// A new lock for a command line on this host.
+    pub fn here(operation: &str) -> Self {
+        Self::new(operation, &who(), "")
+    }
+
     pub(crate) fn to_json(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
@@ -51,6 +56,15 @@ impl LockInfo {
     pub(crate) fn from_json(text: &str) -> Option<Self> {
         serde_json::from_str(text).ok()
     }
+}
+
+/// `user@host`, as far as it can be told.
+fn who() -> String {
+    let user = std::env::var("USER")
+        .or_else(|_| std::env::var("LOGNAME"))
+        .unwrap_or_default();
+    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
+    format!("{user}@{host}")
 }
 
 impl fmt::Display for LockInfo {

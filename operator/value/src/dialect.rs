@@ -25,7 +25,7 @@ impl Dialect {
     }
 
     /// The release that the engine does as, and presents itself as.
-    pub fn version(self) -> &'static str {
+    pub const fn version(self) -> &'static str {
         match self {
             Dialect::Terraform => "1.15.5",
             Dialect::OpenTofu => "1.12.6",

@@ -11,7 +11,7 @@ use ashlar_store::{Recovered, file::FileStore};
 use super::{
     gate,
     progress::Lines,
-    session::{Session, Told, masked},
+    session::{Session, masked},
 };
 use crate::{args::ApplyArgs, printer::Printer};
 
@@ -26,13 +26,6 @@ pub(crate) async fn destroy(args: &ApplyArgs, printer: &Printer) -> anyhow::Resu
 }
 
 async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::Result<ExitCode> {
-    match attempt(args, destroy, printer).await {
-        Err(error) if error.is::<Told>() => Ok(ExitCode::FAILURE),
-        other => other,
-    }
-}
-
-async fn attempt(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::Result<ExitCode> {
     let session = Session::open(&args.place, printer)?;
     let operation = if destroy {
         "OperationTypeDestroy"

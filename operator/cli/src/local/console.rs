@@ -15,7 +15,7 @@ use ashlar_store::file::FileStore;
 use ashlar_syntax::{is_unfinished, parse_expression};
 use rustyline::{Config, DefaultEditor, error::ReadlineError};
 
-use super::{inputs, packages::Fetched, session};
+use super::{inputs, packages::Fetched, session, workspace};
 use crate::{args::ConsoleArgs, printer::Printer};
 
 const HELP: &str = "\
@@ -36,7 +36,8 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
     if faults.has_errors() {
         return Ok(ExitCode::FAILURE);
     }
-    let recovered = match FileStore::peek(&dir).await {
+    let (workspace, state_dir) = workspace::selected(&dir, printer)?;
+    let recovered = match FileStore::peek(&state_dir).await {
         Ok(recovered) => recovered,
         Err(diags) => {
             printer.diags(&diags, &sources);
@@ -51,7 +52,7 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
         env: Vec::new(),
         state: recovered.state,
         folder: dir,
-        workspace: "default".to_owned(),
+        workspace,
         dialect: args.language.dialect,
         packages: Some(fetched.packages.clone()),
     };

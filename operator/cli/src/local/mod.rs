@@ -14,3 +14,4 @@ pub(crate) mod progress;
 pub(crate) mod session;
 pub(crate) mod show;
 pub(crate) mod validate;
+pub(crate) mod workspace;

@@ -2,21 +2,16 @@
 
 use std::process::ExitCode;
 
-use super::session::{Session, Told};
+use super::session::Session;
 use crate::{args::PlanArgs, printer::Printer};
 
 /// Runs the command.
 pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     let session = Session::open(&args.place, printer)?;
     let (store, recovered) = session.lock("OperationTypePlan").await?;
-    let ready = match session
+    let ready = session
         .plan(&recovered, &args.values, &args.choices, args.destroy)
-        .await
-    {
-        Ok(ready) => ready,
-        Err(error) if error.is::<Told>() => return Ok(ExitCode::FAILURE),
-        Err(error) => return Err(error),
-    };
+        .await?;
     drop(store);
     if ready.plan.wants_apply() {
         printer.result(&format!(

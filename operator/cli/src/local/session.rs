@@ -9,7 +9,7 @@ use ashlar_provider::{Fence, Launcher, Redactor};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_store::{Recovered, file::FileStore};
 
-use super::{identity::Identity, inputs, packages::Fetched, progress::Lines};
+use super::{identity::Identity, inputs, packages::Fetched, progress::Lines, workspace};
 use crate::{
     args::{Choices, Place, Values},
     printer::Printer,
@@ -19,6 +19,10 @@ use crate::{
 pub(crate) struct Session<'a> {
     pub(crate) printer: &'a Printer,
     pub(crate) dir: PathBuf,
+    /// The workspace that is selected.
+    pub(crate) workspace: String,
+    /// The folder with its state.
+    pub(crate) state_dir: PathBuf,
     pub(crate) settings: Settings,
     pub(crate) identity: Identity,
     /// Removed when the command ends.
@@ -32,27 +36,18 @@ pub(crate) struct Ready {
     pub(crate) digest: String,
 }
 
-/// The faults were printed already.
-#[derive(Debug)]
-pub(crate) struct Told;
-
-impl std::fmt::Display for Told {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("the errors above")
-    }
-}
-
-impl std::error::Error for Told {}
-
 impl<'a> Session<'a> {
     pub(crate) fn open(place: &Place, printer: &'a Printer) -> anyhow::Result<Self> {
         let dir = folder(place)?;
         let scratch = scratch()?;
         let settings = settings(place, &dir, scratch.path())?;
         let identity = Identity::open(&dir)?;
+        let (workspace, state_dir) = workspace::selected(&dir, printer)?;
         Ok(Self {
             printer,
             dir,
+            workspace,
+            state_dir,
             settings,
             identity,
             _scratch: scratch,
@@ -61,7 +56,7 @@ impl<'a> Session<'a> {
 
     /// Takes the folder's lock and reads its state.
     pub(crate) async fn lock(&self, operation: &str) -> anyhow::Result<(FileStore, Recovered)> {
-        let opened = FileStore::open(&self.dir, operation).await;
+        let opened = FileStore::open(&self.state_dir, operation).await;
         let (store, recovered) = opened.map_err(|diags| self.told(&diags, &Sources::new()))?;
         self.printer.diags(&recovered.warnings, &Sources::new());
         Ok((store, recovered))
@@ -102,7 +97,7 @@ impl<'a> Session<'a> {
                 refresh: !choices.no_refresh,
                 replace: choices.replace.clone(),
                 parallelism: choices.parallelism,
-                workspace: "default".to_owned(),
+                workspace: self.workspace.clone(),
                 dialect: choices.language.dialect,
             },
             state: recovered.state.clone(),
@@ -131,8 +126,7 @@ impl<'a> Session<'a> {
 
     /// Prints diagnostics and gives the error that says so.
     pub(crate) fn told(&self, diags: &Diags, sources: &Sources) -> anyhow::Error {
-        self.printer.diags(diags, sources);
-        Told.into()
+        self.printer.told(diags, sources)
     }
 }
 

@@ -6,11 +6,13 @@ use ashlar_diag::Sources;
 use ashlar_plan::text;
 use ashlar_store::file::FileStore;
 
+use super::workspace;
 use crate::{args::ShowArgs, printer::Printer};
 
 /// Runs the command. Takes no lock: it only looks.
 pub(crate) async fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let recovered = match FileStore::peek(&args.place.dir).await {
+    let (_, state_dir) = workspace::selected(&args.place.dir, printer)?;
+    let recovered = match FileStore::peek(&state_dir).await {
         Ok(recovered) => recovered,
         Err(diags) => {
             printer.diags(&diags, &Sources::new());

@@ -49,6 +49,11 @@ fn compare_step(wanted: &Json, got: &Json) -> Result<(), Miss> {
         }
     }
     same("state", &without_husks(&wanted["state"]), &got["state"])?;
+    same(
+        "workspace_states",
+        &without_husks_of_all(&wanted["workspace_states"]),
+        &got["workspace_states"],
+    )?;
     same("world", &wanted["world"], &got["world"])
 }
 
@@ -60,6 +65,16 @@ fn without_husks(state: &Json) -> Json {
         resources.retain(|resource| resource["instances"] != json!([]));
     }
     state
+}
+
+fn without_husks_of_all(states: &Json) -> Json {
+    let Json::Object(states) = states else {
+        return states.clone();
+    };
+    let states = states
+        .iter()
+        .map(|(name, state)| (name.clone(), without_husks(state)));
+    Json::Object(states.collect())
 }
 
 /// What tells most about a phase that ran where none should have.

@@ -107,6 +107,29 @@ pub(super) fn diagnostics(diags: &Diags, sources: &Sources) -> Json {
     diags.iter().map(one).collect()
 }
 
+/// The diagnostics of `validate -json`, in the same form.
+pub(super) fn told_diagnostics(answer: &Json) -> Json {
+    let one = |diag: &Json| {
+        let mut out = pick(diag, &["severity", "summary", "detail", "address"]);
+        let range = &diag["range"];
+        if !range.is_null() {
+            let place = |at: &Json| json!([at["line"], at["column"]]);
+            out["range"] = json!({
+                "file": range["filename"],
+                "start": place(&range["start"]),
+                "end": place(&range["end"]),
+            });
+        }
+        out
+    };
+    answer["diagnostics"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(one)
+        .collect()
+}
+
 /// The calls, counted.
 pub(super) fn ops(calls: &[Call]) -> Json {
     let mut counted: BTreeMap<String, (Json, u64)> = BTreeMap::new();

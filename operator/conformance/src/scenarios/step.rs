@@ -13,13 +13,13 @@ use ashlar_diag::Sources;
 use ashlar_plan::{Mode, Options, Plan, Schemas, show};
 use ashlar_port::{StopFlag, Unwatched};
 use ashlar_runner::{
-    ApplyRequest, Folders, Modules, Patience, PlanRequest, Settings, apply, load_module, plan, validate,
+    ApplyRequest, Folders, Modules, Patience, PlanRequest, Settings, apply, load_module, plan,
 };
-use ashlar_store::file::FileStore;
+use ashlar_store::file::{DEFAULT, FileStore, Workspaces};
 use ashlar_value::Dialect;
 use serde_json::{Value as Json, json};
 
-use super::{facts, world};
+use super::{command, facts, world};
 
 /// Where a scenario runs.
 pub(crate) struct Bench {
@@ -51,8 +51,10 @@ impl Bench {
         self.prepare(step)?;
         let action = step["action"].as_str().context("a step without action")?;
         let mut out = json!({ "name": step["name"], "action": action });
-        if action == "validate" {
-            return self.validate(out).await;
+        match action {
+            "validate" => return self.validate(step, out).await,
+            "command" => return self.command(step, out).await,
+            _ => {}
         }
         let mode = match action {
             "plan" | "apply" => Mode::Normal,
@@ -75,7 +77,9 @@ impl Bench {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
             return self.finish(out);
         }
-        let (store, recovered) = FileStore::open(&self.work, "OperationTypePlan")
+        let workspace = self.workspace(step)?;
+        let folder = Workspaces::of(&self.work).folder(&workspace);
+        let (store, recovered) = FileStore::open(&folder, "OperationTypePlan")
             .await
             .map_err(|diags| anyhow::anyhow!("{diags}"))?;
         let mut sources = Sources::new();
@@ -101,7 +105,7 @@ impl Bench {
                     .as_u64()
                     .and_then(|n| usize::try_from(n).ok())
                     .unwrap_or(10),
-                workspace: "default".to_owned(),
+                workspace,
                 dialect: Dialect::Terraform,
             },
             state: recovered.state,
@@ -253,7 +257,6 @@ impl Bench {
         }
     }
 
-    /// What every phase has: exit, diagnostics, calls, lines written by provisioners.
     fn folders(&self) -> Folders {
         Folders {
             root: self.work.clone(),
@@ -263,8 +266,8 @@ impl Bench {
         }
     }
 
-    /// Checks the configuration as it lies there.
-    async fn validate(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
+    /// Checks the configuration as it lies there, by the command line.
+    async fn validate(&self, step: &Json, mut out: Json) -> anyhow::Result<Result<Json, String>> {
         let mut sources = Sources::new();
         let mut library = self.folders();
         let files = self.module_files()?;
@@ -279,21 +282,48 @@ impl Bench {
             out["init"] = self.phase(1, &faults, &sources, &self.marks())?;
             return self.finish(out);
         }
-        let mut sources = Sources::new();
-        let checked = validate(
-            &self.settings,
-            self.work.clone(),
-            self.module_files()?,
-            None,
-            Dialect::Terraform,
-            &mut sources,
-        )
-        .await;
-        let failed = checked.diags.has_errors();
-        out["validate"] = self.phase(u8::from(failed), &checked.diags, &sources, &self.marks())?;
+        let marks = self.marks();
+        let argv = ["validate".to_owned(), "-json".to_owned()];
+        let ended = command::run(self.invocation(step), &argv).await?;
+        let answer = serde_json::from_str(&ended.stdout)
+            .with_context(|| format!("validate -json gave no JSON: {}", ended.stderr))?;
+        let told = facts::told_diagnostics(&answer);
+        out["validate"] = self.phase_of(ended.exit, told, &marks)?;
+        out["validate"]["valid"] = answer["valid"].clone();
         self.finish(out)
     }
 
+    /// Runs a command line as it is given.
+    async fn command(&self, step: &Json, mut out: Json) -> anyhow::Result<Result<Json, String>> {
+        let marks = self.marks();
+        let ended = command::run(self.invocation(step), &strings(&step["argv"])).await?;
+        // What a command says to people is its own; what it does is seen in the state and in the world.
+        out["command"] = self.phase_of(ended.exit, json!([]), &marks)?;
+        out["command"]["stdout"] = ended.stdout.into();
+        out["command"]["stderr"] = ended.stderr.into();
+        self.finish(out)
+    }
+
+    fn invocation(&self, step: &Json) -> command::Invocation {
+        command::Invocation {
+            folder: self.work.clone(),
+            env: self.environment(step),
+            mirrors: self.settings.mirrors.clone(),
+            scratch: self.settings.scratch.clone(),
+        }
+    }
+
+    /// The workspace that is selected, in the folder or for this step.
+    fn workspace(&self, step: &Json) -> anyhow::Result<String> {
+        match &step["env"]["TF_WORKSPACE"] {
+            Json::Null => Workspaces::of(&self.work)
+                .selected()
+                .map_err(|diags| anyhow::anyhow!("{diags}")),
+            name => Ok(text_of(name)),
+        }
+    }
+
+    /// What every phase has: exit, diagnostics, calls, lines written by provisioners.
     fn phase(
         &self,
         exit: u8,
@@ -301,10 +331,14 @@ impl Bench {
         sources: &Sources,
         since: &Marks,
     ) -> anyhow::Result<Json> {
+        self.phase_of(exit, facts::diagnostics(diags, sources), since)
+    }
+
+    fn phase_of(&self, exit: u8, diagnostics: Json, since: &Marks) -> anyhow::Result<Json> {
         let calls = world::calls(&world::lines_since(&self.world.join("ops.jsonl"), since.ops)?)?;
         let mut phase = json!({
             "exit": exit,
-            "diagnostics": facts::diagnostics(diags, sources),
+            "diagnostics": diagnostics,
             "ops": facts::ops(&calls),
             "before": facts::order(&calls),
         });
@@ -324,9 +358,19 @@ impl Bench {
 
     /// Adds what is there after the step.
     fn finish(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
-        let state = self.work.join("terraform.tfstate");
-        if state.is_file() {
-            out["state"] = facts::state(&serde_json::from_slice(&std::fs::read(state)?)?);
+        let workspaces = Workspaces::of(&self.work);
+        let names = workspaces.all().map_err(|diags| anyhow::anyhow!("{diags}"))?;
+        for name in names {
+            let state = workspaces.folder(&name).join("terraform.tfstate");
+            if !state.is_file() {
+                continue;
+            }
+            let state = facts::state(&serde_json::from_slice(&std::fs::read(state)?)?);
+            if name == DEFAULT {
+                out["state"] = state;
+            } else {
+                out["workspace_states"][name] = state;
+            }
         }
         out["world"] = world::objects(&self.world)?.into();
         Ok(Ok(out))

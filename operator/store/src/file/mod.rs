@@ -5,6 +5,7 @@
 
 mod disk;
 mod lock;
+mod workspaces;
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -13,6 +14,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+pub use self::workspaces::{DEFAULT, Workspaces, is_valid as is_workspace_name};
 use self::{disk::DiskError, lock::Lock};
 use crate::{
     LockInfo, Pulled, Recovered,
@@ -85,7 +87,7 @@ impl FileStore {
         let paths = Paths::of(folder);
         let info = LockInfo {
             path: STATE.to_owned(),
-            ..LockInfo::new(operation, &who(), "")
+            ..LockInfo::here(operation)
         };
         let (inner, recovered) = {
             let paths = paths.clone();
@@ -124,6 +126,18 @@ impl FileStore {
             disk::write(&path, digest.as_bytes(), |_| Ok(()))
                 .map(drop)
                 .map_err(|error| error.diags(SAVING))
+        })
+        .await
+    }
+
+    /// What is saved from now on is kept beside a backup of its own, named by the time, in place of the one that every save
+    /// writes anew: a change by hand is not to be lost with the next apply.
+    pub async fn keep_backup(&self) -> Result<(), Diags> {
+        self.with_inner(|inner| {
+            let since = jiff::Timestamp::now().as_second();
+            let name = format!("{STATE}.{since}.backup");
+            inner.paths.backup.set_file_name(name);
+            Ok(())
         })
         .await
     }
@@ -324,15 +338,6 @@ fn recovered(paths: &Paths, state: Option<&[u8]>, journal: &Journal) -> Result<R
         begun,
         ..recover(state, journal, None)?
     })
-}
-
-/// `user@host`, as far as it can be told.
-fn who() -> String {
-    let user = std::env::var("USER")
-        .or_else(|_| std::env::var("LOGNAME"))
-        .unwrap_or_default();
-    let host = rustix::system::uname().nodename().to_string_lossy().into_owned();
-    format!("{user}@{host}")
 }
 
 /// Runs work that may block on a thread for it.

@@ -64,7 +64,20 @@ pub async fn acquire(
     info: LockInfo,
     stop: StopFlag,
 ) -> Result<Asked, Diags> {
-    try_acquire(client, slot, presence, info, stop)
+    try_acquire(client, slot, Some(presence), info, stop)
+        .await
+        .map_err(|fault| fault.diags(SUMMARY))
+}
+
+/// Asks once for the lock as a command line does: it is taken over from nobody, whatever ran out, and by nobody; only a
+/// person breaks it.
+pub async fn acquire_by_hand(
+    client: &Client,
+    slot: &Slot,
+    info: LockInfo,
+    stop: StopFlag,
+) -> Result<Asked, Diags> {
+    try_acquire(client, slot, None, info, stop)
         .await
         .map_err(|fault| fault.diags(SUMMARY))
 }
@@ -72,7 +85,7 @@ pub async fn acquire(
 async fn try_acquire(
     client: &Client,
     slot: &Slot,
-    presence: &Presence,
+    presence: Option<&Presence>,
     info: LockInfo,
     stop: StopFlag,
 ) -> Result<Asked, Fault> {
@@ -87,11 +100,11 @@ async fn try_acquire(
         let claim = judge(found.as_ref(), &info.id, Timestamp::now());
         let free = match &claim {
             Claim::Free => true,
-            Claim::RunOut(holder) => match &holder.replica {
+            Claim::RunOut(holder) => match (&holder.replica, presence) {
                 // Ours was not given back: this process runs one thing at a time on a state, and that is now this.
-                Some(replica) if replica == presence.id() => true,
-                Some(replica) => presence.is_gone(replica).await?,
-                None => false,
+                (Some(replica), Some(presence)) if replica == presence.id() => true,
+                (Some(replica), Some(presence)) => presence.is_gone(replica).await?,
+                (None, _) | (_, None) => false,
             },
             Claim::Mine | Claim::Held(_) => false,
         };
@@ -104,7 +117,7 @@ async fn try_acquire(
             Claim::RunOut(holder) | Claim::Held(holder) if !free => return Ok(Asked::Busy(holder)),
             _ => {}
         }
-        let lease = taken(found, slot, presence.id(), &info, recorded);
+        let lease = taken(found, slot, presence.map(Presence::id), &info, recorded);
         let began = Instant::now();
         let answer = if lease.metadata.resource_version.is_none() {
             call("create", &what, api.create(&params, &lease)).await

@@ -19,7 +19,7 @@ mod state;
 mod time;
 
 pub use key::{OperatorKey, WorkspaceKeys};
-pub use lease::{Asked, Holder, Lock, acquire, lock_exists};
+pub use lease::{Asked, Holder, Lock, acquire, acquire_by_hand, lock_exists};
 pub use names::Slot;
 pub use plans::PlanStore;
 pub use presence::Presence;

@@ -91,7 +91,7 @@ pub(super) fn judge(lease: Option<&Lease>, mine: &str, time: Timestamp) -> Claim
 pub(super) fn taken(
     found: Option<Lease>,
     slot: &Slot,
-    replica: &str,
+    replica: Option<&str>,
     info: &LockInfo,
     recorded: u64,
 ) -> Lease {
@@ -103,21 +103,23 @@ pub(super) fn taken(
         },
         spec: None,
     });
-    let by = LockedBy {
-        id: info.id.clone(),
-        replica: replica.to_owned(),
-    };
     let notes = lease.metadata.annotations.get_or_insert_with(BTreeMap::new);
     notes.insert(LOCK_INFO.to_owned(), info.to_json());
-    notes.insert(
-        LOCKED_BY.to_owned(),
-        serde_json::to_string(&by).unwrap_or_default(),
-    );
+    notes.remove(LOCKED_BY);
+    if let Some(replica) = replica {
+        let by = LockedBy {
+            id: info.id.clone(),
+            replica: replica.to_owned(),
+        };
+        let by = serde_json::to_string(&by).unwrap_or_default();
+        notes.insert(LOCKED_BY.to_owned(), by);
+    }
     let spec = lease.spec.get_or_insert_with(LeaseSpec::default);
     let before = u64::try_from(spec.lease_transitions.unwrap_or(0)).unwrap_or(0);
     let time = now();
     spec.holder_identity = Some(info.id.clone());
-    spec.lease_duration_seconds = duration_seconds();
+    // Without a replica that could be found gone, it runs out never.
+    spec.lease_duration_seconds = replica.and_then(|_| duration_seconds());
     spec.acquire_time = Some(time.clone());
     spec.renew_time = Some(time);
     // A Lease that was deleted counts anew, but state and journal remember.
@@ -155,7 +157,7 @@ mod tests {
             who: "ashlar@pod".to_owned(),
             ..LockInfo::default()
         };
-        taken(None, &slot(), "replica-1", &info, 0)
+        taken(None, &slot(), Some("replica-1"), &info, 0)
     }
 
     fn after(lease: &Lease, seconds: i64) -> Timestamp {
@@ -185,6 +187,14 @@ mod tests {
         check(&cli, 0, "free");
         cli.spec.as_mut().unwrap().holder_identity = Some("cli".to_owned());
         check(&cli, 10_000, "held cli");
+        // Ours, taken by hand: as Terraform's, whatever a replica left there.
+        let info = LockInfo {
+            id: "hand".to_owned(),
+            ..LockInfo::default()
+        };
+        let by_hand = taken(Some(freed(ours())), &slot(), None, &info, 0);
+        check(&by_hand, 10_000, "held cli");
+        assert!(!by_hand.metadata.annotations.unwrap().contains_key(LOCKED_BY));
         // Forced open after a crash of ours, then taken by a command line, which leaves the rest as it was.
         let mut forced = ours();
         forced.spec.as_mut().unwrap().holder_identity = Some("cli".to_owned());
@@ -198,10 +208,10 @@ mod tests {
         let transitions = |lease: &Lease| lease.spec.as_ref().unwrap().lease_transitions.unwrap();
         let first = ours();
         assert_eq!(transitions(&first), 1);
-        let again = taken(Some(freed(first)), &slot(), "r", &LockInfo::default(), 0);
+        let again = taken(Some(freed(first)), &slot(), Some("r"), &LockInfo::default(), 0);
         assert_eq!(transitions(&again), 2);
         assert_eq!(
-            transitions(&taken(None, &slot(), "r", &LockInfo::default(), 7)),
+            transitions(&taken(None, &slot(), Some("r"), &LockInfo::default(), 7)),
             8
         );
     }
