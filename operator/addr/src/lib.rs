@@ -4,6 +4,7 @@
 //! as a `String` exists only inside wire structs. Nothing here knows of configuration or state.
 //! Source: Terraform `internal/addrs`.
 
+mod action;
 mod module;
 mod parse;
 mod provider;
@@ -11,6 +12,7 @@ mod resource;
 mod target;
 mod version;
 
+pub use action::{ActionInstance, ConfigAction};
 pub use module::{InstanceKey, Module, ModuleInstance};
 pub use parse::ParseError;
 pub use provider::{LocalProvider, Provider, ProviderConfig};

@@ -222,6 +222,16 @@ impl<'a> Reader<'a> {
         })
     }
 
+    /// The type and the name of an action.
+    pub(crate) fn action(&mut self) -> Result<(Arc<str>, Arc<str>), ParseError> {
+        if !self.eat("action.") {
+            return self.fail("an action starts with `action.`");
+        }
+        let kind = self.name()?;
+        self.dot()?;
+        Ok((kind, self.name()?))
+    }
+
     pub(crate) fn provider_config(&mut self, module: Module) -> Result<ProviderConfig, ParseError> {
         if !self.eat("provider[\"") {
             return self.fail("provider[\"…\"] should stand here");
@@ -245,7 +255,10 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{ConfigResource, DeposedKey, ModuleInstance, Provider, ProviderConfig, ResourceInstance};
+    use crate::{
+        ActionInstance, ConfigAction, ConfigResource, DeposedKey, ModuleInstance, Provider, ProviderConfig,
+        ResourceInstance,
+    };
 
     fn check<T>(texts: &[&str])
     where
@@ -271,6 +284,8 @@ mod tests {
         ]);
         check::<ConfigResource>(&["module.a.data.t.n"]);
         check::<DeposedKey>(&["00ff12ab"]);
+        check::<ActionInstance>(&["action.a_b.c", "module.x[0].action.a.b[\"k\"]"]);
+        check::<ConfigAction>(&["module.x.action.a.b"]);
     }
 
     #[test]
@@ -288,6 +303,10 @@ mod tests {
         ] {
             assert!(text.parse::<ResourceInstance>().is_err(), "{text}");
         }
+        for text in ["a.b", "action.a", "action.a.b.c", "module.x"] {
+            assert!(text.parse::<ActionInstance>().is_err(), "{text}");
+        }
+        assert!("action.a.b[0]".parse::<ConfigAction>().is_err());
         assert!("a.b[0]".parse::<ConfigResource>().is_err());
         assert!("../x".parse::<Provider>().is_err());
         assert!("a/b/c/d".parse::<Provider>().is_err());

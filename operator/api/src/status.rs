@@ -270,6 +270,9 @@ pub struct PlanSummary {
     pub imports: i64,
     #[serde(default)]
     pub forgets: i64,
+    /// Actions to be invoked.
+    #[serde(default)]
+    pub actions: i64,
     pub outputs: i64,
     pub drift: i64,
     /// In short, with replacements as creations and deletions: +1 ~0 -0; then what is imported and what is forgotten, if any.
@@ -337,8 +340,8 @@ pub struct RunStatus {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress: Option<ProgressStatus>,
     /// Changes that were begun by a run which ended before their outcome was known. A refresh settles those whose object
-    /// is in the state. For others a person looks whether the object exists, imports or removes it, and names the address
-    /// in the annotation ashlar.dev/settled.
+    /// is in the state. For others a person looks whether the object exists, imports or removes it (or what an action has
+    /// done), and names the address in the annotation ashlar.dev/settled.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 50))]
     pub uncertain: Vec<UncertainChange>,
@@ -375,9 +378,9 @@ pub struct ProgressStatus {
 /// A change whose outcome is not known.
 #[derive(KubeSchema, Clone, Debug, Deserialize, Serialize, PartialEq)]
 pub struct UncertainChange {
-    /// The instance.
+    /// The instance; or the action, with the instance whose change triggered it.
     pub address: String,
-    /// create, update or delete.
+    /// create, update, delete or invoke.
     pub action: String,
 }
 

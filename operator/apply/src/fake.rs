@@ -67,8 +67,8 @@ impl RunStore for Fake {
         self.attempt()?;
         let place = |key: Option<DeposedKey>| key.map_or("current".to_owned(), |key| key.to_string());
         let told = records.iter().map(|record| match record {
-            Record::Intent(intent) => format!("{}?", intent.address),
-            Record::Outcome(outcome) => outcome.address.to_string(),
+            Record::Intent(intent) => format!("{}?", intent.subject),
+            Record::Outcome(outcome) => outcome.subject.to_string(),
             Record::Moved(moved) => {
                 format!("{}:{}->{}", moved.address, place(moved.from), place(moved.to))
             }

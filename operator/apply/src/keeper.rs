@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use ashlar_addr::{DeposedKey, ProviderConfig, ResourceInstance};
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::lock;
-use ashlar_port::{Moved, Outcome, Outside, Record, RunStore};
+use ashlar_port::{Moved, Outcome, Outside, Record, RunStore, Subject};
 use ashlar_state::{Object, State};
 use std::sync::Arc;
 
@@ -96,8 +96,7 @@ impl<'a> Keeper<'a> {
                 .map(|object| ashlar_state::outcome_object(address, deposed, provider, object))
                 .transpose()?;
             Some(Record::Outcome(Outcome {
-                address: address.clone(),
-                deposed,
+                subject: Subject::Object(address.clone(), deposed),
                 object: bytes,
             }))
         } else {

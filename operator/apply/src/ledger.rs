@@ -128,7 +128,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
-    use ashlar_port::Outcome;
+    use ashlar_port::{Outcome, Subject};
     use futures::executor::block_on;
 
     use super::*;
@@ -136,16 +136,14 @@ mod tests {
 
     fn intent(address: &str) -> Intent {
         Intent {
-            address: address.parse().unwrap(),
-            deposed: None,
+            subject: Subject::Object(address.parse().unwrap(), None),
             action: "create".to_owned(),
         }
     }
 
     fn outcome(address: &str) -> Record {
         Record::Outcome(Outcome {
-            address: address.parse().unwrap(),
-            deposed: None,
+            subject: Subject::Object(address.parse().unwrap(), None),
             object: None,
         })
     }

@@ -9,6 +9,7 @@ mod checks;
 mod delete;
 #[cfg(test)]
 mod fake;
+mod invoke;
 mod keeper;
 mod ledger;
 mod run;

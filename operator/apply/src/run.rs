@@ -15,7 +15,7 @@ use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
     Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas,
-    StepId, Values, asserts, expand,
+    StepId, Values, actions, asserts, expand,
     instance::Instance,
     known_part, lock,
     node::{Sight, build},
@@ -75,7 +75,7 @@ pub struct Applied {
     pub diags: Diags,
     /// Was it stopped before all steps had run?
     pub interrupted: bool,
-    /// Objects created, updated or replaced, read, and destroyed.
+    /// Objects created, updated or replaced, read, and destroyed, and actions invoked.
     pub counts: Counts,
 }
 
@@ -86,6 +86,7 @@ pub struct Counts {
     pub created: usize,
     pub updated: usize,
     pub destroyed: usize,
+    pub invoked: usize,
 }
 
 /// What all steps share.
@@ -148,7 +149,7 @@ fn told(result: Result<Diags, Diags>) -> Diags {
 }
 
 /// The fault of a step that names what the plan does not hold.
-fn damaged() -> Diags {
+pub(crate) fn damaged() -> Diags {
     let detail = "A step of the stored plan names a change or a step that the plan does not hold. Plan anew.";
     Diag::error("Stored plan cannot be read", detail).into()
 }
@@ -199,6 +200,7 @@ impl<'a> Run<'a> {
                 tree: inputs.tree,
                 state: &plan.prior_state,
                 schemas,
+                invoke: &plan.options.invoke,
             },
             None,
         );
@@ -356,6 +358,8 @@ impl<'a> Run<'a> {
             Op::Join(_) | Op::Close(_) => Ok(Diags::new()),
             Op::Check(module, name) => Ok(self.check(module, name)),
             Op::Output(module, name) => self.output(module, name),
+            Op::Action(action) => actions::evaluate(&self.engine, action),
+            Op::Invoke(at) => self.invoke(*at).await,
         }
     }
 

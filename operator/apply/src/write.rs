@@ -21,7 +21,7 @@ use ashlar_plan::{
     provider_diags::place_all,
     unmarked,
 };
-use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider};
+use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider, Subject};
 use ashlar_state::{Object, Status};
 use ashlar_value::{Mark, Value, ops};
 
@@ -244,8 +244,7 @@ impl Run<'_> {
                 None
             };
             let intent = Intent {
-                address: change.address.clone(),
-                deposed,
+                subject: Subject::Object(change.address.clone(), deposed),
                 action: action.to_owned(),
             };
             self.keeper.ledger().intend(intent).await?;

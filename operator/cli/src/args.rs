@@ -94,6 +94,9 @@ pub(crate) struct Choices {
     /// Replace this instance even without need.
     #[arg(long = "replace", value_name = "ADDRESS")]
     pub(crate) replace: Vec<ashlar_addr::ResourceInstance>,
+    /// Invoke this action and do nothing else.
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) invoke: Option<ashlar_addr::ActionInstance>,
     /// Provider calls at once.
     #[arg(long, default_value_t = 10)]
     pub(crate) parallelism: usize,
@@ -126,6 +129,7 @@ impl Choices {
             refresh_only,
             no_refresh,
             replace,
+            invoke,
             ..
         } = self;
         if *refresh_only && destroy {
@@ -136,6 +140,10 @@ impl Choices {
             )
         } else if *refresh_only && !replace.is_empty() {
             Some("--refresh-only changes no object, so it cannot go together with --replace.")
+        } else if invoke.is_some() && (destroy || !replace.is_empty()) {
+            Some(
+                "--invoke does nothing but invoke an action, so it cannot go together with destroying or replacing objects.",
+            )
         } else if destroy && !replace.is_empty() {
             Some("Where all objects are destroyed none is replaced, so --replace cannot be given.")
         } else {

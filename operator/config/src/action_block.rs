@@ -11,7 +11,7 @@ use ashlar_value::Dialect;
 use crate::{
     BAD_NAME,
     load::Loader,
-    model::{ActionConfig, ActionTrigger},
+    model::{ActionConfig, ActionTrigger, TriggerEvent},
     resource_block::{both_repetitions, provider_reference},
     static_expr,
 };
@@ -27,9 +27,6 @@ pub(crate) const TRIGGER: Shape = Shape {
     optional: &["condition"],
     blocks: &[],
 };
-
-/// What can trigger an action.
-const EVENTS: &[&str] = &["before_create", "after_create", "before_update", "after_update"];
 
 impl Loader {
     pub(crate) fn action_block(&mut self, block: Block) {
@@ -122,7 +119,7 @@ impl ActionTrigger {
     }
 }
 
-fn events(expr: &Expr, diags: &mut Diags) -> Vec<std::sync::Arc<str>> {
+fn events(expr: &Expr, diags: &mut Diags) -> Vec<TriggerEvent> {
     let items = match static_expr::list(expr) {
         Ok(items) => items,
         Err(diag) => {
@@ -130,20 +127,24 @@ fn events(expr: &Expr, diags: &mut Diags) -> Vec<std::sync::Arc<str>> {
             return Vec::new();
         }
     };
-    let mut found: Vec<std::sync::Arc<str>> = Vec::new();
+    let mut found: Vec<TriggerEvent> = Vec::new();
     for item in items {
         let word = item.keyword().unwrap_or_default();
-        let (summary, detail) = if !EVENTS.contains(&word) {
-            let detail = format!("An event is one of {}.", EVENTS.join(", "));
-            (format!("Invalid \"event\" value {word}"), detail)
-        } else if found.iter().any(|known| &**known == word) {
-            (
+        let event = TriggerEvent::ALL.into_iter().find(|event| event.word() == word);
+        let (summary, detail) = match event {
+            None => {
+                let all = TriggerEvent::ALL.map(TriggerEvent::word);
+                let detail = format!("An event is one of {}.", all.join(", "));
+                (format!("Invalid \"event\" value {word}"), detail)
+            }
+            Some(event) if found.contains(&event) => (
                 format!("Duplicate \"{word}\" event"),
                 "The event stands in this list already.".to_owned(),
-            )
-        } else {
-            found.push(word.into());
-            continue;
+            ),
+            Some(event) => {
+                found.push(event);
+                continue;
+            }
         };
         diags.push(Diag::error(summary, detail).at(item.span));
     }

@@ -36,7 +36,7 @@ mod tree;
 
 pub use address::{Calls, import_address};
 pub use ashlar_eval::Shape;
-pub use check::{About, Ask, Question, ask_nobody, check_schemas};
+pub use check::{About, Ask, Question, ask_nobody, check_schemas, ephemeral_faults};
 pub use forms::{FORMS, Form, provisioner_forms};
 pub use inputs::{
     Absent, Input, InputValue, Origin, looks_at_variables_only, parse_values_file, resolve_variables,
@@ -46,7 +46,7 @@ pub use load::{Files, is_config};
 pub use model::{
     ActionConfig, ActionTrigger, Check, DependsOn, Endpoint, IgnoreChanges, Import, Lifecycle, Local, Module,
     ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta, ProviderRef, Provisioner,
-    Removed, RequiredProvider, ResourceConfig,
+    Removed, RequiredProvider, ResourceConfig, TriggerEvent,
 };
 pub use reference::{check_reference, self_references, self_repetitions};
 pub use tree::{FoundModule, Library, Member, ModuleRequest, Tree, load};

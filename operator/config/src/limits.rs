@@ -41,12 +41,6 @@ pub fn limits(tree: &Tree) -> Diags {
 
 fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     let mut found: Vec<(&str, Span)> = Vec::new();
-    found.extend(
-        module
-            .actions
-            .values()
-            .map(|action| ("action blocks", action.header)),
-    );
     let of_removed = module.removed.iter().flat_map(|removed| &removed.provisioners);
     found.extend(of_removed.map(|inner| ("provisioner blocks", inner.header)));
     found.extend(
@@ -73,12 +67,6 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
         if let (Some(_), []) = (&config.connection, &*config.provisioners) {
             found.push(("connection blocks", config.header));
         }
-        let triggers = &config.lifecycle.action_triggers;
-        found.extend(
-            triggers
-                .iter()
-                .map(|trigger| ("action_trigger blocks", trigger.header)),
-        );
     }
     found
 }

@@ -151,11 +151,46 @@ pub struct ActionConfig {
     pub header: Span,
 }
 
+/// What can trigger an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[expect(missing_docs, reason = "each is what it names")]
+pub enum TriggerEvent {
+    BeforeCreate,
+    AfterCreate,
+    BeforeUpdate,
+    AfterUpdate,
+}
+
+impl TriggerEvent {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::BeforeCreate,
+        Self::AfterCreate,
+        Self::BeforeUpdate,
+        Self::AfterUpdate,
+    ];
+
+    /// As a configuration names it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::BeforeCreate => "before_create",
+            Self::AfterCreate => "after_create",
+            Self::BeforeUpdate => "before_update",
+            Self::AfterUpdate => "after_update",
+        }
+    }
+
+    /// Does the action come before the change?
+    pub fn is_before(self) -> bool {
+        matches!(self, Self::BeforeCreate | Self::BeforeUpdate)
+    }
+}
+
 /// An `action_trigger` block of a resource.
 #[derive(Clone, Debug)]
 pub struct ActionTrigger {
-    /// What triggers it: `before_create` and so on.
-    pub events: Vec<Arc<str>>,
+    /// What triggers it.
+    pub events: Vec<TriggerEvent>,
     /// Whether it is triggered.
     pub condition: Option<Expr>,
     /// References to actions.

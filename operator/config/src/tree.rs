@@ -5,7 +5,9 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{ConfigResource, Constraints, Module as ModuleAddr, Provider, ProviderConfig};
+use ashlar_addr::{
+    ConfigAction, ConfigResource, Constraints, Module as ModuleAddr, Provider, ProviderConfig,
+};
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::arguments_of_call;
 use ashlar_syntax::Expr;
@@ -15,7 +17,7 @@ use crate::{
     Module,
     early::{Constants, Early},
     load::{Files, read_module},
-    model::{ModuleCall, ProviderBlock, ResourceConfig},
+    model::{ActionConfig, ModuleCall, ProviderBlock, ResourceConfig},
     passing,
     source::ModuleSource,
     terraform_block::core_version_faults,
@@ -97,6 +99,13 @@ impl Tree {
     pub fn resource(&self, resource: &ConfigResource) -> Option<&ResourceConfig> {
         let member = self.members.get(&resource.module)?;
         member.module.resources.get(&resource.resource)
+    }
+
+    /// What declares an action.
+    pub fn action(&self, action: &ConfigAction) -> Option<&ActionConfig> {
+        let member = self.members.get(&action.module)?;
+        let key = (action.kind.clone(), action.name.clone());
+        member.module.actions.get(&key)
     }
 
     /// The block that makes a provider configuration, if there is one.

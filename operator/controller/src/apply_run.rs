@@ -7,9 +7,9 @@ use std::{ffi::OsString, sync::Arc, time::Duration};
 use ashlar_api::{ApprovalPolicy, Basis, Workspace};
 use ashlar_diag::Diags;
 use ashlar_plan::{Action, Plan, wire};
-use ashlar_port::{Outcome as Settlement, Record, RunStore, StopFlag};
+use ashlar_port::{Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyOutcome, ApplyRequest};
-use ashlar_state::outcome_object;
+use ashlar_state::settled_as;
 use ashlar_store::{
     Recovered,
     kube::{PlanStore, peek},
@@ -153,7 +153,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         }
     };
     let changes = plan.changes.iter().filter(|change| change.action != Action::NoOp);
-    job.tracked.expect(changes.count());
+    job.tracked.expect(changes.count() + plan.invocations.len());
     // From here on the approval is spent.
     if let Err(diags) = held.store.begin(digest).await {
         return job.failed(Some(recovered), APPLY_FAILED, plain(&diags));
@@ -296,32 +296,11 @@ pub(crate) async fn settle(job: Job, addresses: Vec<String>) -> Ended {
 
 async fn note(held: &Held, addresses: &[String]) -> Result<(), Diags> {
     let recovered = &held.recovered;
-    let mut records = Vec::new();
-    for intent in recovered
+    let named = recovered
         .uncertain
         .iter()
-        .filter(|intent| addresses.contains(&address_of(intent)))
-    {
-        let resource = recovered.state.resources.get(&intent.address.resource);
-        let known = resource.and_then(|resource| {
-            let instance = resource.instances.get(&intent.address.key)?;
-            let object = match intent.deposed {
-                None => instance.current.as_ref()?,
-                Some(key) => instance.deposed.get(&key)?,
-            };
-            Some(outcome_object(
-                &intent.address,
-                intent.deposed,
-                &resource.provider,
-                object,
-            ))
-        });
-        let object = known.transpose()?;
-        records.push(Record::Outcome(Settlement {
-            address: intent.address.clone(),
-            deposed: intent.deposed,
-            object,
-        }));
-    }
+        .filter(|intent| addresses.contains(&address_of(intent)));
+    let outcomes = named.map(|intent| settled_as(&recovered.state, &intent.subject).map(Record::Outcome));
+    let records = outcomes.collect::<Result<_, Diags>>()?;
     held.store.journal(records).await
 }

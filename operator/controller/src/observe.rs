@@ -377,10 +377,7 @@ pub(crate) fn uncertain(recovered: &Recovered) -> Vec<UncertainChange> {
 }
 
 pub(crate) fn address_of(intent: &ashlar_port::Intent) -> String {
-    match intent.deposed {
-        Some(key) => format!("{} (deposed {key})", intent.address),
-        None => intent.address.to_string(),
-    }
+    intent.subject.to_string()
 }
 
 /// The state as the status shows it.

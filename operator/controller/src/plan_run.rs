@@ -7,9 +7,9 @@ use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanStatus, PlanSummary, Standin
 use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Action, Mode, Options, Plan, Schemas, Summary, show::redacted_changes, wire};
-use ashlar_port::{Outcome as Settlement, Record, RunStore};
+use ashlar_port::{Record, RunStore};
 use ashlar_runner::{Given, Modules, PlanOutcome, PlanRequest, bounded, load_module};
-use ashlar_state::outcome_object;
+use ashlar_state::settled_as;
 use ashlar_store::{Recovered, kube::PlanStore};
 use ashlar_value::Dialect;
 use jiff::Timestamp;
@@ -413,6 +413,7 @@ fn options(job: &Job, kind: PlanKind, dialect: Dialect) -> Result<Options, Diag>
         parallelism: usize::try_from(settings.parallelism).unwrap_or(1).max(1),
         workspace: job.spec.terraform_workspace.clone(),
         dialect,
+        invoke: Vec::new(),
     })
 }
 
@@ -426,23 +427,11 @@ async fn settle_read(held: &mut Held) -> Result<(), Diags> {
         if intent.action == "create" {
             continue;
         }
-        let Some(resource) = recovered.state.resources.get(&intent.address.resource) else {
+        let outcome = settled_as(&recovered.state, &intent.subject)?;
+        // What is not there to be read tells nothing either, and of an action nothing is ever.
+        if outcome.object.is_none() {
             continue;
-        };
-        let Some(instance) = resource.instances.get(&intent.address.key) else {
-            continue;
-        };
-        let object = match intent.deposed {
-            None => instance.current.as_ref(),
-            Some(key) => instance.deposed.get(&key),
-        };
-        let Some(object) = object else { continue };
-        let object = outcome_object(&intent.address, intent.deposed, &resource.provider, object)?;
-        let outcome = Settlement {
-            address: intent.address.clone(),
-            deposed: intent.deposed,
-            object: Some(object),
-        };
+        }
         records.push((intent.clone(), outcome));
     }
     if records.is_empty() {
@@ -489,6 +478,7 @@ fn plan_status(
             moves: count(summary.moves),
             imports: count(summary.imports),
             forgets: count(summary.forgets),
+            actions: count(summary.actions),
             outputs: count(summary.outputs),
             drift: count(summary.drift),
             text: short(&summary),
@@ -515,7 +505,12 @@ fn plan_status(
 fn short(summary: &Summary) -> String {
     let creates = summary.creates + summary.replaces;
     let deletes = summary.deletes + summary.replaces;
-    let more = [(summary.imports, "imported"), (summary.forgets, "forgotten")]
+    let more = [
+        (summary.imports, "imported"),
+        (summary.forgets, "forgotten"),
+        (summary.actions, "invoked"),
+    ];
+    let more = more
         .into_iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, what)| format!(", {count} {what}"));

@@ -137,21 +137,33 @@ impl Progress for Tracked {
             let changes = matches!(activity, Activity::Create | Activity::Update | Activity::Delete);
             changes == (self.run.stage == Stage::Apply)
         };
-        match event {
-            Event::Started { address, .. } => view.at_work.push(address.to_string()),
+        let (ended, done) = match event {
+            Event::Started { address, .. } => {
+                view.at_work.push(address.to_string());
+                (None, false)
+            }
+            Event::ActionStarted(invoked) => {
+                view.at_work.push(invoked.to_string());
+                (None, false)
+            }
+            // A status holds nothing that providers say.
+            Event::ActionSays(..) => (None, false),
             Event::Completed {
                 address, activity, ..
             }
             | Event::Failed {
                 address, activity, ..
-            } => {
-                let name = address.to_string();
-                if let Some(at) = view.at_work.iter().position(|working| *working == name) {
-                    view.at_work.swap_remove(at);
-                }
-                view.progress.done += i64::from(counts(activity));
-            }
+            } => (Some(address.to_string()), counts(activity)),
+            Event::ActionEnded { invoked, .. } => (Some(invoked.to_string()), true),
+        };
+        if let Some(at) = view
+            .at_work
+            .iter()
+            .position(|working| Some(working) == ended.as_ref())
+        {
+            view.at_work.swap_remove(at);
         }
+        view.progress.done += i64::from(done);
         if view.shown.elapsed() >= SHOWN_EVERY {
             view.shown = Instant::now();
             (view.poke)();

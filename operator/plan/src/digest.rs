@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    model::{Action, Change, Importing, Mode, Plan},
+    model::{Action, Change, Importing, Invocation, Mode, Plan},
     steps::{Line, StepId},
     wire::fingerprint_bytes,
 };
@@ -120,6 +120,11 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .iter()
         .map(|pin| json!([pin.provider.to_string(), pin.version, pin.digest]))
         .collect();
+    let invocations: Vec<Json> = plan
+        .invocations
+        .iter()
+        .map(|invocation| invocation_json(invocation, seed.key))
+        .collect();
     // Drift is part of what a refresh-only run would take over; otherwise the changes tell all.
     let drift = if plan.options.mode == Mode::RefreshOnly {
         changes(&plan.drift)
@@ -136,6 +141,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
                 id: StepId(id),
                 step,
                 changes: &plan.changes,
+                invocations: &plan.invocations,
             };
             line.to_string()
         })
@@ -161,11 +167,13 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
             "replace": plan.options.replace.iter().map(ToString::to_string).collect::<Vec<_>>(),
             "workspace": plan.options.workspace,
             "dialect": plan.options.dialect.name(),
+            "invoke": plan.options.invoke.iter().map(ToString::to_string).collect::<Vec<_>>(),
         },
         "changes": changes(&plan.changes),
         "steps": steps,
         "drift": drift,
         "outputs": outputs,
+        "invocations": invocations,
     })
 }
 
@@ -180,15 +188,39 @@ fn data_read(plan: &Plan, key: &[u8]) -> Vec<Json> {
         .flat_map(|change| change.dependencies.iter())
         .filter(|resource| resource.resource.mode == ResourceMode::Data)
         .collect();
+    // Nothing tells what an action depends on, so all that was read counts where one's configuration is still open.
+    let all = plan
+        .invocations
+        .iter()
+        .any(|invocation| !invocation.config.is_wholly_known());
     let read = plan.prior_state.objects().filter_map(|(address, _, object)| {
-        let is_needed = needed.contains(&address.resource.config());
+        let resource = &address.resource;
+        let is_needed =
+            needed.contains(&resource.config()) || all && resource.resource.mode == ResourceMode::Data;
         is_needed.then(|| json!([address.to_string(), keyed_bytes(key, &object.attributes)]))
     });
-    if needed.is_empty() {
+    if needed.is_empty() && !all {
         Vec::new()
     } else {
         read.collect()
     }
+}
+
+fn invocation_json(invocation: &Invocation, key: &[u8]) -> Json {
+    let trigger = invocation.trigger.as_ref().map(|trigger| {
+        json!([
+            trigger.resource.to_string(),
+            trigger.block,
+            trigger.at,
+            trigger.event.word()
+        ])
+    });
+    json!({
+        "action": invocation.action.to_string(),
+        "trigger": trigger,
+        "provider": invocation.provider.to_string(),
+        "config": keyed_hash(key, &invocation.config),
+    })
 }
 
 fn change_json(change: &Change, key: &[u8]) -> Json {

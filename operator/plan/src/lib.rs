@@ -4,6 +4,7 @@
 //! providers side by side), and turns the changes found into the table of steps that `apply` interprets. Everything that
 //! could be chosen is chosen here. It changes nothing outside and stores nothing.
 
+pub mod actions;
 pub mod asserts;
 pub mod digest;
 mod engine;
@@ -26,6 +27,7 @@ pub mod provider_diags;
 mod removal_run;
 mod removed;
 pub mod show;
+mod static_traversal;
 mod steps;
 mod stored_value;
 pub mod text;
@@ -40,8 +42,8 @@ pub use function_results::FunctionResults;
 pub use look::look;
 pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, in_source_order, plan};
 pub use model::{
-    Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan,
-    ProviderPin, Reason, Summary,
+    Action, Change, Check, CheckStatus, Importing, Invocation, Mode, Options, OutputChange, PackagePin, Plan,
+    ProviderPin, Reason, Summary, Trigger,
 };
 pub use order::Order;
 pub use steps::{Line, Op, Step, StepId};

@@ -31,7 +31,12 @@ pub fn look<'a>(
     caps: &'a dyn Caps,
 ) -> (Values<'a>, Diags) {
     let values = Values::for_console(tree, variables, schemas, workspace, caps);
-    let sight = Sight { tree, state, schemas };
+    let sight = Sight {
+        tree,
+        state,
+        schemas,
+        invoke: &[],
+    };
     let graph = build(&sight, None);
     let mut diags = cycle_faults(&graph);
     if diags.has_errors() {
@@ -96,6 +101,9 @@ fn visit(
         | Node::Orphan(_)
         | Node::Output(..)
         | Node::Check(..)
-        | Node::Close(_) => Ok(Diags::new()),
+        | Node::Close(_)
+        | Node::Action(_)
+        | Node::Trigger(..)
+        | Node::Request(_) => Ok(Diags::new()),
     }
 }

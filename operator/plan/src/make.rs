@@ -16,6 +16,7 @@ use ashlar_value::Value;
 use futures::future::join_all;
 
 use crate::{
+    actions,
     engine::{Engine, Schemas, lock},
     function_results::FunctionResults,
     imports,
@@ -126,12 +127,24 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         Ok(moves) => moves,
         Err(diags) => return Planned { plan: None, diags },
     };
+    let asked = &inputs.options.invoke;
+    let undeclared = actions::undeclared(inputs.tree, asked);
+    if undeclared.has_errors() {
+        return Planned {
+            plan: None,
+            diags: undeclared,
+        };
+    }
     let sight = Sight {
         tree: inputs.tree,
         state: &state,
         schemas,
+        invoke: asked,
     };
-    let graph = build(&sight, None);
+    let mut graph = build(&sight, None);
+    if !asked.is_empty() {
+        graph = actions::needs_of_requests(&graph);
+    }
     let removed = Removed::of(inputs.tree);
     let mut faults = cycle_faults(&graph);
     if inputs.options.mode == Mode::Normal {
@@ -185,10 +198,15 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     };
     walk.run().await;
     let mut found = std::mem::take(&mut *lock(&walk.found));
-    let judged = moves.judge(&Declared {
-        values: &engine.values,
-        resources: &found.expanded,
-    });
+    let judged = if asked.is_empty() {
+        moves.judge(&Declared {
+            values: &engine.values,
+            resources: &found.expanded,
+        })
+    } else {
+        // Of most resources it was not asked which instances they have.
+        Diags::new()
+    };
     if judged.has_errors() {
         engine.close().await;
         return Planned {
@@ -215,7 +233,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         // The walk only refreshed. What it would warn of is about objects that go.
         found.diags = Diags::new();
         removal_run::plan_removals(&engine, &mut found).await;
-    } else {
+    } else if asked.is_empty() {
         for (name, before) in &state.outputs {
             if !inputs.tree.root().outputs.contains_key(name) {
                 found.outputs.insert(name.clone(), outputs::removal(before));
@@ -234,6 +252,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         mut drift,
         outputs,
         mut checks,
+        mut invocations,
         mut diags,
         ..
     } = found;
@@ -247,21 +266,28 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
     // Where changes are planned, a move is told among them.
     drift.retain(|change| change.action != Action::NoOp || inputs.options.mode == Mode::RefreshOnly);
     drift.sort_by(|a, b| a.address.cmp(&b.address));
+    invocations.sort_by(|a, b| (&a.trigger, &a.action).cmp(&(&b.trigger, &b.action)));
     diags.extend(duplicate_faults(&changes));
     diags.extend(forgotten(&changes));
     let stored: Vec<Arc<[ConfigResource]>> = changes
         .iter()
         .map(|change| stored_dependencies(change, &refreshed, order))
         .collect();
-    // A refresh-only run makes nothing; but checks are decided again.
-    let is_check = |node: &&Node| matches!(node, Node::Check(..));
-    let checks_alone = (inputs.options.mode == Mode::RefreshOnly)
-        .then(|| removal_run::needs_of_values(graph, graph.nodes().filter(is_check).cloned().collect()));
-    let graph = checks_alone.as_ref().unwrap_or(graph);
+    // A refresh-only run makes nothing; but checks are decided again, and what was asked for is invoked.
+    let acts = |node: &&Node| matches!(node, Node::Check(..) | Node::Request(_));
+    let without_objects = (inputs.options.mode == Mode::RefreshOnly)
+        .then(|| removal_run::needs_of_values(graph, graph.nodes().filter(acts).cloned().collect()));
+    let graph = without_objects.as_ref().unwrap_or(graph);
     let steps = if diags.has_errors() {
         Vec::new()
     } else {
-        let built = steps::build(graph, &changes, &stored, inputs.options.mode);
+        let facts = steps::Facts {
+            tree: inputs.tree,
+            changes: &changes,
+            invocations: &invocations,
+            mode: inputs.options.mode,
+        };
+        let built = steps::build(graph, &facts, &stored);
         diags.take(built).unwrap_or_default()
     };
     let errored = diags.has_errors();
@@ -288,6 +314,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         functions: FunctionResults::default(),
         timestamp: inputs.timestamp,
         errored,
+        invocations,
     };
     Planned {
         plan: Some(plan),

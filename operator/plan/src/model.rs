@@ -5,7 +5,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{ConfigResource, DeposedKey, Module, Provider, ProviderConfig, ResourceInstance};
+use ashlar_addr::{
+    ActionInstance, ConfigResource, DeposedKey, Module, Provider, ProviderConfig, ResourceInstance,
+};
+use ashlar_config::TriggerEvent;
+use ashlar_port::Invoked;
 use ashlar_state::State;
 use ashlar_value::{Dialect, Path, Value};
 
@@ -38,6 +42,9 @@ pub struct Options {
     pub workspace: String,
     /// Whose language the module is in.
     pub dialect: Dialect,
+    /// The actions to invoke, and nothing else is done; one without a key stands for all its instances. Only with
+    /// [`Mode::RefreshOnly`].
+    pub invoke: Vec<ActionInstance>,
 }
 
 impl Default for Options {
@@ -49,6 +56,7 @@ impl Default for Options {
             parallelism: 10,
             workspace: "default".to_owned(),
             dialect: Dialect::default(),
+            invoke: Vec::new(),
         }
     }
 }
@@ -200,6 +208,49 @@ impl Change {
     }
 }
 
+/// An action that is to be invoked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Invocation {
+    /// The action.
+    pub action: ActionInstance,
+    /// What triggers it; `None` where a person asked for it.
+    pub trigger: Option<Trigger>,
+    /// The provider configuration it is invoked with.
+    pub provider: ProviderConfig,
+    /// What its `config` block holds, as far as known, marked; null where there is none. What is ephemeral in it is null.
+    pub config: Value,
+}
+
+impl Invocation {
+    /// As those who watch are told of it.
+    pub fn invoked(&self) -> Invoked {
+        Invoked {
+            action: self.action.clone(),
+            by: self.trigger.as_ref().map(|trigger| trigger.resource.clone()),
+        }
+    }
+
+    /// Does it come before the change that triggers it?
+    pub fn is_before(&self) -> bool {
+        self.trigger
+            .as_ref()
+            .is_some_and(|trigger| trigger.event.is_before())
+    }
+}
+
+/// Which entry of which `action_trigger` block triggers an action, and when.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Trigger {
+    /// Whose change it is.
+    pub resource: ResourceInstance,
+    /// The block, counted from nought.
+    pub block: usize,
+    /// The entry of its list of actions.
+    pub at: usize,
+    /// When.
+    pub event: TriggerEvent,
+}
+
 /// The change of a root output.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OutputChange {
@@ -331,6 +382,8 @@ pub struct Plan {
     pub timestamp: String,
     /// Did planning meet errors? Such a plan cannot be applied.
     pub errored: bool,
+    /// The actions to invoke: those that a person asked for first, the others by what triggers them.
+    pub invocations: Vec<Invocation>,
 }
 
 impl Plan {
@@ -345,6 +398,7 @@ impl Plan {
                 let known = |output: &&OutputChange| output.after.is_wholly_known();
                 self.drift.iter().any(|change| change.action != Action::NoOp)
                     || self.changed_outputs().filter(known).count() > 0
+                    || !self.invocations.is_empty()
             }
             Mode::Normal | Mode::Destroy => self.has_changes(),
         }
@@ -357,7 +411,8 @@ impl Plan {
         let acts = |change: &&Change| change.is_effective();
         let only_checks = self.changes.iter().filter(acts).all(is_check)
             && self.changes.iter().any(is_check)
-            && self.changed_outputs().count() == 0;
+            && self.changed_outputs().count() == 0
+            && self.invocations.is_empty();
         self.is_applyable() && !only_checks
     }
 
@@ -376,6 +431,7 @@ impl Plan {
     pub fn summary(&self) -> Summary {
         let mut summary = Summary {
             drift: self.drift.len(),
+            actions: self.invocations.len(),
             ..Summary::default()
         };
         for change in &self.changes {
@@ -410,4 +466,5 @@ pub struct Summary {
     pub forgets: usize,
     pub outputs: usize,
     pub drift: usize,
+    pub actions: usize,
 }

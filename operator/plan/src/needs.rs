@@ -4,7 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::{ConfigResource, Mode, Module as ModuleAddr};
+use ashlar_addr::{ConfigAction, ConfigResource, Mode, Module as ModuleAddr};
 use ashlar_config::{DependsOn, ResourceConfig};
 use ashlar_eval::{CheckRule, Subject, block_references, references};
 use ashlar_syntax::Expr;
@@ -51,8 +51,20 @@ pub(crate) fn subject_nodes(module: &ModuleAddr, subject: &Subject) -> Vec<Node>
                 None => Node::Close(called),
             }]
         }
+        Subject::Action { kind, name } => vec![Node::Action(ConfigAction {
+            module: module.clone(),
+            kind: kind.clone(),
+            name: name.clone(),
+        })],
         _ => Vec::new(),
     }
+}
+
+/// The nodes that the condition of a trigger refers to.
+pub(crate) fn condition_nodes(module: &ModuleAddr, condition: &Expr) -> Nodes {
+    let mut found = Finder::default();
+    found.exprs(module, [condition]);
+    found.0
 }
 
 #[derive(Default)]
@@ -120,7 +132,26 @@ impl Finder {
                     self.subjects(path, check.data.clone().map(Subject::Resource).iter());
                 }
             }
-            Node::Orphan(_) | Node::Close(_) => {}
+            Node::Action(action) => {
+                if let Some(config) = sight.tree.action(action) {
+                    let path = &action.module;
+                    self.exprs(path, config.count.iter().chain(&config.for_each));
+                    let schemas = sight.schemas.get(&config.provider_config.provider);
+                    if let Some(schema) = schemas.and_then(|schemas| schemas.actions.get(&action.kind)) {
+                        let (found, _) = block_references(&config.body, schema);
+                        self.subjects(path, found.iter().map(|reference| &reference.subject));
+                    }
+                }
+            }
+            Node::Trigger(resource, block, at) => {
+                let config = sight.tree.resource(resource);
+                let triggers = config.map(|config| &config.lifecycle.action_triggers);
+                if let Some(trigger) = triggers.and_then(|triggers| triggers.get(*block)) {
+                    let named = trigger.actions.get(*at);
+                    self.exprs(&resource.module, named.into_iter().chain(&trigger.condition));
+                }
+            }
+            Node::Orphan(_) | Node::Close(_) | Node::Request(_) => {}
         }
     }
 

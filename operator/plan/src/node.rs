@@ -6,7 +6,9 @@
 
 use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use ashlar_addr::{AbsResource, ConfigResource, Mode, Module as ModuleAddr, ProviderConfig};
+use ashlar_addr::{
+    AbsResource, ActionInstance, ConfigAction, ConfigResource, Mode, Module as ModuleAddr, ProviderConfig,
+};
 use ashlar_config::{Member, Tree};
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::Graph;
@@ -41,6 +43,12 @@ pub enum Node {
     Check(ModuleAddr, Arc<str>),
     /// A called module whose every part has been visited.
     Close(ModuleAddr),
+    /// An action with all its instances: what they are configured with.
+    Action(ConfigAction),
+    /// An entry of a resource's `action_trigger` block, by the block and the entry.
+    Trigger(ConfigResource, usize, usize),
+    /// An action that a person asked for.
+    Request(ActionInstance),
 }
 
 impl Node {
@@ -55,8 +63,11 @@ impl Node {
             | Node::Check(module, _)
             | Node::Close(module) => Some(module),
             Node::Resource(resource) => Some(&resource.module),
+            Node::Trigger(resource, ..) => Some(&resource.module),
+            Node::Action(action) => Some(&action.module),
             Node::Provider(provider) => Some(&provider.module),
-            Node::Orphan(_) => None,
+            // Nothing waits for a request.
+            Node::Orphan(_) | Node::Request(_) => None,
         }
     }
 }
@@ -75,6 +86,11 @@ impl fmt::Display for Node {
             Node::Output(module, name) => write!(f, "{module}{}output.{name}", dot(module)),
             Node::Check(module, name) => write!(f, "{module}{}check.{name}", dot(module)),
             Node::Close(module) => write!(f, "{module} (close)"),
+            Node::Action(action) => write!(f, "{action}"),
+            Node::Trigger(resource, block, at) => {
+                write!(f, "{resource}.lifecycle.action_trigger[{block}].actions[{at}]")
+            }
+            Node::Request(action) => write!(f, "{action} (invoke)"),
         }
     }
 }
@@ -87,6 +103,8 @@ pub struct Sight<'a> {
     pub state: &'a State,
     /// Schemas: they tell which part of a block is an argument and which an iterator's name.
     pub schemas: &'a Schemas,
+    /// The actions that a person asked for; then nothing is triggered.
+    pub invoke: &'a [ActionInstance],
 }
 
 /// One pass.
@@ -100,6 +118,8 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("orphans", add_orphans),
     ("outputs", add_outputs),
     ("checks", add_checks),
+    ("actions", add_actions),
+    ("triggers", add_triggers),
     ("providers", link_providers),
     ("modules", link_modules),
     ("references", link_references),
@@ -227,10 +247,56 @@ fn add_checks(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     add(graph, sight, |member| member.module.checks.keys(), Node::Check);
 }
 
+fn add_actions(graph: &mut Graph<Node>, sight: &Sight<'_>) {
+    for (path, member) in &sight.tree.members {
+        for (kind, name) in member.module.actions.keys() {
+            graph.add(Node::Action(ConfigAction {
+                module: path.clone(),
+                kind: kind.clone(),
+                name: name.clone(),
+            }));
+        }
+    }
+}
+
+/// What may trigger an action comes after the resource, one after the other: whether it does is known then.
+fn add_triggers(graph: &mut Graph<Node>, sight: &Sight<'_>) {
+    for action in sight.invoke {
+        graph.depend(Node::Request(action.clone()), Node::Action(action.config()));
+    }
+    if !sight.invoke.is_empty() {
+        return;
+    }
+    for (path, member) in &sight.tree.members {
+        for (resource, config) in &member.module.resources {
+            let resource = resource.within_config(path.clone());
+            let mut last = Node::Resource(resource.clone());
+            for (block, trigger) in config.lifecycle.action_triggers.iter().enumerate() {
+                for at in 0..trigger.actions.len() {
+                    let node = Node::Trigger(resource.clone(), block, at);
+                    graph.depend(node.clone(), last);
+                    last = node;
+                }
+            }
+        }
+    }
+}
+
 fn link_providers(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     for (path, member) in &sight.tree.members {
         for (resource, config) in &member.module.resources {
             let node = Node::Resource(resource.within_config(path.clone()));
+            graph.depend(node, Node::Provider(config.provider_config.clone()));
+        }
+    }
+    let actions: Vec<Node> = graph
+        .nodes()
+        .filter(|node| matches!(node, Node::Action(_)))
+        .cloned()
+        .collect();
+    for node in actions {
+        let Node::Action(action) = &node else { continue };
+        if let Some(config) = sight.tree.action(action) {
             graph.depend(node, Node::Provider(config.provider_config.clone()));
         }
     }

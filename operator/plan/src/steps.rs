@@ -7,6 +7,8 @@
 
 mod act;
 mod destroy;
+mod invoke;
+mod joins;
 #[cfg(test)]
 mod tests;
 
@@ -16,14 +18,16 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{ConfigResource, Mode as ResourceMode, Module, ProviderConfig};
+use ashlar_addr::{ConfigAction, ConfigResource, Mode as ResourceMode, Module, ProviderConfig};
+use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::Graph;
 
 use act::{Act, Part, acts};
+use joins::Joins;
 
 use crate::{
-    model::{Action, Change, Mode, Reason},
+    model::{Action, Change, Invocation, Mode, Reason},
     node::Node,
 };
 
@@ -74,6 +78,10 @@ pub enum Op {
     Close(Module),
     /// Decides what a check asserts.
     Check(Module, Arc<str>),
+    /// Evaluates what an action is configured with.
+    Action(ConfigAction),
+    /// Invokes an action: an index into the plan's invocations.
+    Invoke(usize),
 }
 
 /// Prints the step as tests and `ashlar graph` show it.
@@ -84,11 +92,18 @@ pub struct Line<'a> {
     pub step: &'a Step,
     /// The plan's changes.
     pub changes: &'a [Change],
+    /// The plan's invocations.
+    pub invocations: &'a [Invocation],
 }
 
 impl fmt::Display for Line<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "s{} {}", self.id.0, describe(&self.step.op, self.changes))?;
+        write!(
+            f,
+            "s{} {}",
+            self.id.0,
+            describe(&self.step.op, self.changes, self.invocations)
+        )?;
         if let Some(reason) = match &self.step.op {
             Op::Write(at) | Op::Read(at) | Op::Delete(at) | Op::Forget(at) => {
                 self.changes.get(*at).and_then(|change| change.reason)
@@ -108,7 +123,7 @@ impl fmt::Display for Line<'_> {
 }
 
 /// What a step does, as people read it.
-fn describe(op: &Op, changes: &[Change]) -> String {
+fn describe(op: &Op, changes: &[Change], invocations: &[Invocation]) -> String {
     let object = |verb: &str, at: &usize| {
         let change = changes.get(*at);
         let address = change.map_or_else(String::new, |change| change.address.to_string());
@@ -140,6 +155,14 @@ fn describe(op: &Op, changes: &[Change]) -> String {
         Op::Output(module, name) => format!("output {}{name}", prefix(module)),
         Op::Close(module) => format!("close {module}"),
         Op::Check(module, name) => format!("check {}{name}", prefix(module)),
+        Op::Action(action) => format!("evaluate {action}"),
+        Op::Invoke(at) => match invocations.get(*at) {
+            None => "invoke".to_owned(),
+            Some(Invocation { action, trigger, .. }) => match trigger {
+                None => format!("invoke {action}"),
+                Some(trigger) => format!("invoke {action} {} {}", trigger.event.word(), trigger.resource),
+            },
+        },
     }
 }
 
@@ -152,28 +175,43 @@ fn prefix(module: &Module) -> String {
     }
 }
 
-/// Makes the table. `graph` is the plan's graph of configuration; `changes` are sorted; `stored` gives the dependencies
-/// recorded in state of each changed object, by its index in `changes`.
+/// What the steps are about.
+pub(crate) struct Facts<'a> {
+    /// The configuration.
+    pub(crate) tree: &'a Tree,
+    /// The changes, sorted.
+    pub(crate) changes: &'a [Change],
+    /// The invocations of actions, sorted.
+    pub(crate) invocations: &'a [Invocation],
+    /// What the run is for.
+    pub(crate) mode: Mode,
+}
+
+/// Makes the table. `graph` is the plan's graph of configuration; `stored` gives the dependencies recorded in state of each
+/// changed object, by its index among the changes.
 pub(crate) fn build(
     graph: &Graph<Node>,
-    changes: &[Change],
+    facts: &Facts<'_>,
     stored: &[Arc<[ConfigResource]>],
-    mode: Mode,
 ) -> Result<Vec<Step>, Diags> {
     let mut draft = Graph::new();
-    let acts = acts(changes);
-    add_operations(&mut draft, graph, changes, &acts, mode);
+    let mut joins = Joins::default();
+    let acts = acts(facts.changes);
+    add_operations(&mut draft, graph, facts.changes, &acts, facts.mode);
+    invoke::link(&mut draft, &mut joins, facts, &acts);
     link_configuration(&mut draft, graph);
-    destroy::link(&mut draft, &acts, stored, mode);
+    destroy::link(&mut draft, &mut joins, &acts, stored, facts.mode);
     link_checks(&mut draft, &acts);
-    let order = draft.order().ok_or_else(|| cycle_faults(&draft, changes))?;
+    let order = draft.order().ok_or_else(|| cycle_faults(&draft, facts))?;
     Ok(number(&draft, &order))
 }
 
-fn cycle_faults(draft: &Graph<Op>, changes: &[Change]) -> Diags {
+fn cycle_faults(draft: &Graph<Op>, facts: &Facts<'_>) -> Diags {
     let fault = |group: Vec<Op>| {
         let real = group.iter().filter(|op| !matches!(op, Op::Join(_)));
-        let names: Vec<String> = real.map(|op| describe(op, changes)).collect();
+        let names: Vec<String> = real
+            .map(|op| describe(op, facts.changes, facts.invocations))
+            .collect();
         let detail = "Each of these steps would have to wait for another of them, so none could be the first. Bring the \
                       configuration to what is wanted in two smaller changes, for example the removals first and the rest \
                       after they are applied.";
@@ -209,7 +247,7 @@ fn add_operations(
             Node::Provider(_) => {}
             // While destroying, the root module's outputs only go, which needs no evaluation; and nothing has to be valid.
             Node::Output(module, _) if mode == Mode::Destroy && module.is_root() => {}
-            Node::Validation(..) | Node::Check(..) if mode == Mode::Destroy => {}
+            Node::Validation(..) | Node::Check(..) | Node::Action(_) if mode == Mode::Destroy => {}
             node => {
                 if let Some(op) = op_of(node) {
                     draft.add(op);
@@ -229,7 +267,7 @@ fn link_checks(draft: &mut Graph<Op>, acts: &[Act<'_>]) {
     let made = |act: &&Act<'_>| {
         act.part == Part::Make && act.change.address.resource.resource.mode == ResourceMode::Managed
     };
-    // Joins are numbered from nought where destructions are ordered; this one is the last.
+    // Others are numbered from nought; this one is the last.
     let join = Op::Join(u32::MAX);
     for act in acts.iter().filter(made) {
         draft.depend(join.clone(), act.op.clone());
@@ -251,7 +289,9 @@ fn op_of(node: &Node) -> Option<Op> {
         Node::Output(module, name) => Op::Output(module, name),
         Node::Close(module) => Op::Close(module),
         Node::Check(module, name) => Op::Check(module, name),
-        Node::Orphan(_) => return None,
+        Node::Action(action) => Op::Action(action),
+        // What they come to is told by the invocations.
+        Node::Orphan(_) | Node::Trigger(..) | Node::Request(_) => return None,
     })
 }
 
@@ -285,8 +325,8 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
                 continue;
             };
             for op in &waiting {
-                // A settle step needs no provider of its own.
-                let idle = matches!((op, &target), (Op::Settle(_), Op::Configure(_)));
+                // To settle a resource, or to evaluate an action, takes no provider of its own.
+                let idle = matches!((op, &target), (Op::Settle(_) | Op::Action(_), Op::Configure(_)));
                 if !idle && known.contains(op) && known.contains(&target) {
                     edges.push((op.clone(), target.clone()));
                 }

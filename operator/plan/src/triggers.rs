@@ -6,14 +6,14 @@
 use ashlar_addr::InstanceKey;
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Subject, undeclared};
-use ashlar_syntax::{Expr, ExprKind, Literal, Step, Traversal};
-use ashlar_value::{Data, Number, Type, Value, ops};
+use ashlar_syntax::{Expr, Literal, Step};
+use ashlar_value::{Number, Type, Value, ops};
 
 use crate::{
     engine::lock,
     instance::Instance,
     model::{Action, Change, Mode},
-    values::Repetition,
+    static_traversal::static_traversal,
     walk::PlanWalk,
 };
 
@@ -31,7 +31,7 @@ pub(crate) fn is_triggered(walk: &PlanWalk<'_, '_>, instance: &Instance<'_, '_>)
 }
 
 fn fires(walk: &PlanWalk<'_, '_>, instance: &Instance<'_, '_>, expr: &Expr) -> Result<bool, Diags> {
-    let traversal = static_traversal(expr, &instance.repetition)?;
+    let traversal = static_traversal(expr, &instance.repetition, unexpected)?;
     let reference = match Reference::parse(&traversal)? {
         Some(reference) => reference,
         None => return Err(unexpected(expr)),
@@ -96,57 +96,6 @@ fn follow(value: &Value, steps: &[Step]) -> Option<Value> {
             },
             _ => None,
         })
-}
-
-/// The expression as a path without variable parts: `count.index` and `each.key` in brackets give way to their values.
-fn static_traversal(expr: &Expr, repetition: &Repetition) -> Result<Traversal, Diags> {
-    match &expr.kind {
-        ExprKind::Traversal(traversal) => Ok(traversal.clone()),
-        ExprKind::Relative { source, steps } => {
-            let mut traversal = static_traversal(source, repetition)?;
-            traversal.steps.extend(steps.iter().cloned());
-            Ok(traversal)
-        }
-        ExprKind::Index { collection, key, .. } => {
-            let mut traversal = static_traversal(collection, repetition)?;
-            traversal.steps.push(Step::Index {
-                key: static_key(key, repetition)?,
-                span: key.span,
-            });
-            Ok(traversal)
-        }
-        _ => Err(unexpected(expr)),
-    }
-}
-
-fn static_key(key: &Expr, repetition: &Repetition) -> Result<Literal, Diags> {
-    let names = match &key.kind {
-        ExprKind::Traversal(traversal) => match &*traversal.steps {
-            [Step::Attr { name, .. }] => Some((&*traversal.root.name, &**name)),
-            _ => None,
-        },
-        _ => None,
-    };
-    let value = match names {
-        Some(("count", "index")) => repetition.count_index.as_ref().ok_or((
-            "Reference to \"count\" in non-counted context",
-            "count.index exists only in a block that has count set.",
-        )),
-        Some(("each", "key")) => repetition.each.as_ref().map(|(key, _)| key).ok_or((
-            "Reference to \"each\" in context without for_each",
-            "each.key exists only in a block that has for_each set.",
-        )),
-        _ => Err((
-            "Invalid index expression",
-            "Only constants, count.index and each.key can be used in brackets here.",
-        )),
-    };
-    let value = value.map_err(|(summary, detail)| Diags::from(Diag::error(summary, detail).at(key.span)))?;
-    Ok(match value.data() {
-        Data::Number(number) => Literal::Number(number.to_string().into()),
-        Data::String(text) => Literal::String(text.clone()),
-        _ => Literal::Null,
-    })
 }
 
 fn unexpected(expr: &Expr) -> Diags {

@@ -55,11 +55,15 @@ pub struct ModuleValues<'a> {
     variables: HashMap<Arc<str>, OnceLock<Value>>,
     locals: HashMap<Arc<str>, OnceLock<Value>>,
     resources: HashMap<Resource, OnceLock<Value>>,
+    actions: HashMap<ActionKey, OnceLock<BTreeMap<InstanceKey, Value>>>,
     outputs: BTreeMap<Arc<str>, OnceLock<Value>>,
     /// How many outputs are filled in.
     filled: AtomicUsize,
     calls: HashMap<Arc<str>, OnceLock<Called<'a>>>,
 }
+
+/// Type and name of an action.
+type ActionKey = (Arc<str>, Arc<str>);
 
 /// A call that has been expanded.
 struct Called<'a> {
@@ -222,6 +226,7 @@ impl<'a> ModuleValues<'a> {
             variables: cells(module.variables.keys()),
             locals: cells(module.locals.keys()),
             resources: cells(module.resources.keys()),
+            actions: cells(module.actions.keys()),
             outputs: cells(module.outputs.keys()),
             filled: AtomicUsize::new(0),
             calls: cells(module.calls.keys()),
@@ -252,6 +257,18 @@ impl<'a> ModuleValues<'a> {
         if let Some(cell) = self.resources.get(resource) {
             let _ = cell.set(value);
         }
+    }
+
+    /// Fills in the configurations of an action's instances; the first filling counts.
+    pub(crate) fn set_action(&self, kind: &Arc<str>, name: &Arc<str>, configs: BTreeMap<InstanceKey, Value>) {
+        if let Some(cell) = self.actions.get(&(kind.clone(), name.clone())) {
+            let _ = cell.set(configs);
+        }
+    }
+
+    /// The configurations of an action's instances, if they are filled in. No expression refers to them.
+    pub fn action(&self, kind: &Arc<str>, name: &Arc<str>) -> Option<&BTreeMap<InstanceKey, Value>> {
+        self.actions.get(&(kind.clone(), name.clone()))?.get()
     }
 
     /// Fills in what the calling module sees of an output; the first filling counts.

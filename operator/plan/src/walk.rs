@@ -16,12 +16,12 @@ use ashlar_value::Value;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 
 use crate::{
-    asserts,
+    actions, asserts,
     engine::{Engine, lock},
     expand::expand,
     imports,
     instance::{Instance, Live, removal::Removal, stored::to_object},
-    model::{Action, Change, Check, Mode, Options, OutputChange, Reason},
+    model::{Action, Change, Check, Invocation, Mode, Options, OutputChange, Reason},
     moves::Moves,
     node::Node,
     order::Order,
@@ -66,6 +66,7 @@ pub(crate) struct Found {
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
     pub(crate) checks: BTreeMap<String, Check>,
+    pub(crate) invocations: Vec<Invocation>,
     pub(crate) diags: Diags,
 }
 
@@ -121,6 +122,9 @@ impl<'a> PlanWalk<'_, 'a> {
             Node::Orphan(resource) => self.remove_others(resource, Wanted::Nothing).await,
             Node::Output(module, name) => outputs::visit(self, module, name),
             Node::Close(_) => Ok(Diags::new()),
+            Node::Action(action) => actions::evaluate(self.engine, action),
+            Node::Trigger(resource, block, at) => actions::trigger(self, resource, *block, *at).await,
+            Node::Request(action) => actions::request(self, action).await,
             // Nothing is asserted of what goes.
             Node::Check(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
             Node::Check(module, name) => parts::in_each(&*values.instances(module), |instance| {
@@ -536,7 +540,7 @@ pub(crate) fn in_state(state: &State) -> HashMap<ConfigResource, Vec<AbsResource
 }
 
 /// What all of several visits have to tell; if one failed, all together have.
-fn gather(results: impl IntoIterator<Item = Result<Diags, Diags>>) -> Result<Diags, Diags> {
+pub(crate) fn gather(results: impl IntoIterator<Item = Result<Diags, Diags>>) -> Result<Diags, Diags> {
     let mut failed = false;
     let mut diags = Diags::new();
     for result in results {

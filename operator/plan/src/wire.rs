@@ -6,6 +6,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_addr::Module;
+use ashlar_config::TriggerEvent;
 use ashlar_diag::{Diag, Diags};
 use ashlar_value::{Dialect, Marks, Path, PathStep, Value, json, msgpack};
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     function_results::FunctionResults,
     model::{
-        Action, Change, Check, CheckStatus, Importing, Mode, Options, OutputChange, PackagePin, Plan,
-        ProviderPin, Reason,
+        Action, Change, Check, CheckStatus, Importing, Invocation, Mode, Options, OutputChange, PackagePin,
+        Plan, ProviderPin, Reason, Trigger,
     },
     steps::{Op, Step, StepId},
 };
@@ -53,6 +54,19 @@ struct PlanWire {
     functions: Vec<u8>,
     timestamp: String,
     errored: bool,
+    #[serde(default)]
+    invoke: Vec<String>,
+    #[serde(default)]
+    invocations: Vec<InvocationWire>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct InvocationWire {
+    action: String,
+    /// Whose change triggers it, the block, the entry, the event.
+    trigger: Option<(String, usize, usize, u8)>,
+    provider: String,
+    config: ValueWire,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -134,6 +148,8 @@ enum OpWire {
     Output(Vec<String>, String),
     Close(Vec<String>),
     Check(Vec<String>, String),
+    Action(String),
+    Invoke(usize),
 }
 
 const ACTIONS: [Action; 8] = [
@@ -259,6 +275,12 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
         functions: plan.functions.to_bytes(),
         timestamp: plan.timestamp.clone(),
         errored: plan.errored,
+        invoke: plan.options.invoke.iter().map(ToString::to_string).collect(),
+        invocations: plan
+            .invocations
+            .iter()
+            .map(invocation_out)
+            .collect::<Result<_, _>>()?,
     };
     rmp_serde::to_vec(&wire).map_err(|fault| damaged(&fault.to_string()))
 }
@@ -324,6 +346,11 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             parallelism: wire.parallelism,
             workspace: wire.workspace,
             dialect: decode_code(&Dialect::ALL, wire.dialect)?,
+            invoke: wire
+                .invoke
+                .iter()
+                .map(|text| parse(text))
+                .collect::<Result<_, _>>()?,
         },
         config: wire
             .config
@@ -353,6 +380,11 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .ok_or_else(|| damaged("results of functions are cut off"))?,
         timestamp: wire.timestamp,
         errored: wire.errored,
+        invocations: wire
+            .invocations
+            .iter()
+            .map(invocation_in)
+            .collect::<Result<_, _>>()?,
     })
 }
 
@@ -540,6 +572,41 @@ fn change_in(wire: &ChangeWire) -> Result<Change, Diags> {
     })
 }
 
+fn invocation_out(invocation: &Invocation) -> Result<InvocationWire, Diags> {
+    let Invocation {
+        action,
+        trigger,
+        provider,
+        config,
+    } = invocation;
+    Ok(InvocationWire {
+        action: action.to_string(),
+        trigger: trigger.as_ref().map(|trigger| {
+            let event = code(&TriggerEvent::ALL, &trigger.event);
+            (trigger.resource.to_string(), trigger.block, trigger.at, event)
+        }),
+        provider: provider.to_string(),
+        config: value_out(config)?,
+    })
+}
+
+fn invocation_in(wire: &InvocationWire) -> Result<Invocation, Diags> {
+    let trigger = wire.trigger.as_ref().map(|(resource, block, at, event)| {
+        Ok::<_, Diags>(Trigger {
+            resource: parse(resource)?,
+            block: *block,
+            at: *at,
+            event: decode_code(&TriggerEvent::ALL, *event)?,
+        })
+    });
+    Ok(Invocation {
+        action: parse(&wire.action)?,
+        trigger: trigger.transpose()?,
+        provider: parse(&wire.provider)?,
+        config: value_in(&wire.config)?,
+    })
+}
+
 fn output_out(output: &OutputChange) -> Result<OutputWire, Diags> {
     Ok(OutputWire {
         action: code(&ACTIONS, &output.action),
@@ -566,6 +633,8 @@ fn op_out(op: &Op) -> OpWire {
         Op::Output(module, name) => OpWire::Output(module_out(module), name.to_string()),
         Op::Close(module) => OpWire::Close(module_out(module)),
         Op::Check(module, name) => OpWire::Check(module_out(module), name.to_string()),
+        Op::Action(action) => OpWire::Action(action.to_string()),
+        Op::Invoke(at) => OpWire::Invoke(*at),
     }
 }
 
@@ -586,6 +655,8 @@ fn op_in(wire: OpWire) -> Result<Op, Diags> {
         OpWire::Output(module, name) => Op::Output(module_in(module), name.into()),
         OpWire::Close(module) => Op::Close(module_in(module)),
         OpWire::Check(module, name) => Op::Check(module_in(module), name.into()),
+        OpWire::Action(action) => Op::Action(parse(&action)?),
+        OpWire::Invoke(at) => Op::Invoke(at),
     })
 }
 

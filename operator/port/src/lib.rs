@@ -9,10 +9,10 @@ mod provider;
 mod run;
 
 pub use outside::Outside;
-pub use progress::{Activity, Event, Progress, Unwatched};
+pub use progress::{Activity, Event, Invoked, Progress, Unwatched};
 pub use provider::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, Imported, ImportedObject,
     MoveRequest, MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read, ReadDataRequest,
-    ReadRequest, UpgradeRequest,
+    ReadRequest, Told, UpgradeRequest,
 };
-pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag};
+pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag, Subject};

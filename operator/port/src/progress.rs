@@ -1,6 +1,8 @@
 //! What a person watching a run sees.
 
-use ashlar_addr::ResourceInstance;
+use std::fmt;
+
+use ashlar_addr::{ActionInstance, ResourceInstance};
 
 /// What is being done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -17,7 +19,25 @@ pub enum Activity {
     Delete,
 }
 
-/// One thing that happened. Holds no values.
+/// The invocation of an action.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Invoked {
+    /// The action.
+    pub action: ActionInstance,
+    /// Whose change triggers it; `None` where a person asked for it.
+    pub by: Option<ResourceInstance>,
+}
+
+impl fmt::Display for Invoked {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.by {
+            Some(by) => write!(f, "{} (triggered by {by})", self.action),
+            None => write!(f, "{}", self.action),
+        }
+    }
+}
+
+/// One thing that happened. Holds no values, but what a provider says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Begun.
@@ -42,6 +62,19 @@ pub enum Event {
         address: ResourceInstance,
         /// What.
         activity: Activity,
+        /// How long it took, in milliseconds.
+        elapsed_ms: u64,
+    },
+    /// An action is invoked.
+    ActionStarted(Invoked),
+    /// What the provider says of it on the way, without what is sensitive.
+    ActionSays(Invoked, String),
+    /// It ended.
+    ActionEnded {
+        /// Which.
+        invoked: Invoked,
+        /// With an error?
+        failed: bool,
         /// How long it took, in milliseconds.
         elapsed_ms: u64,
     },

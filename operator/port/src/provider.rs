@@ -246,6 +246,9 @@ pub struct FunctionFault {
     pub message: String,
 }
 
+/// Takes what a provider says while it works; must not block.
+pub type Told<'a> = &'a (dyn Fn(&str) + Send + Sync);
+
 /// One running provider, not configured yet or configured once.
 #[async_trait]
 pub trait Provider: Send + Sync {
@@ -274,6 +277,12 @@ pub trait Provider: Send + Sync {
 
     /// Checks the configuration of an action, which may hold unknown values.
     async fn validate_action(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Plans the invocation of an action, whose configuration may hold unknown values; tells whether it is put off.
+    async fn plan_action(&self, kind: &str, config: &Value) -> Answer<Option<Deferred>>;
+
+    /// Invokes an action with a configuration that is wholly known. `told` takes what it says on the way, at once.
+    async fn invoke_action(&self, kind: &str, config: &Value, told: Told<'_>) -> Vec<ProviderDiag>;
 
     /// Brings a stored object up to the present schema; `None` if the provider gave nothing.
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>>;

@@ -4,35 +4,55 @@
 //! is written after it, with the new object, so that a killed run loses nothing: state = last saved state + outcomes
 //! since, and an intent without outcome is *uncertain* until a refresh or a person settles it.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use ashlar_addr::{DeposedKey, ResourceInstance};
 use ashlar_diag::Diags;
 use async_trait::async_trait;
 
+use crate::Invoked;
+
+/// What a record is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Subject {
+    /// An object of an instance: the current one, or the deposed one meant.
+    Object(ResourceInstance, Option<DeposedKey>),
+    /// The invocation of an action, which leaves nothing behind that could be read.
+    Action(Invoked),
+}
+
+impl fmt::Display for Subject {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Subject::Object(address, None) => write!(f, "{address}"),
+            Subject::Object(address, Some(key)) => write!(f, "{address} (deposed {key})"),
+            Subject::Action(invoked) => write!(f, "{invoked}"),
+        }
+    }
+}
+
 /// What is about to be asked of a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Intent {
-    /// The instance.
-    pub address: ResourceInstance,
-    /// The deposed object meant, if not the current one.
-    pub deposed: Option<DeposedKey>,
-    /// `create`, `update` or `delete`.
+    /// What of.
+    pub subject: Subject,
+    /// `create`, `update`, `delete` or `invoke`.
     pub action: String,
 }
 
 /// What came of an intent.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Outcome {
-    /// The instance.
-    pub address: ResourceInstance,
-    /// The deposed object meant, if not the current one.
-    pub deposed: Option<DeposedKey>,
-    /// The resource as the state file writes it, holding just this instance object; `None` if the object is gone.
-    /// May hold secrets, as state does.
+    /// What of.
+    pub subject: Subject,
+    /// The resource as the state file writes it, holding just this instance object; `None` if the object is gone, and of an
+    /// action. May hold secrets, as state does.
     pub object: Option<Vec<u8>>,
 }
 

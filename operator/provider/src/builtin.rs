@@ -14,7 +14,7 @@ use std::{
 use ashlar_diag::Diags;
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest, Told,
     UpgradeRequest,
 };
 use ashlar_value::{
@@ -118,6 +118,11 @@ fn unknown_kind(kind: &str) -> Option<ProviderDiag> {
     (kind != "terraform_data").then(|| error(format!("unknown resource type {kind:?}"), ""))
 }
 
+/// It has none.
+fn unknown_action(kind: &str) -> ProviderDiag {
+    error(format!("unknown action {kind:?}"), "")
+}
+
 /// The attribute of a `terraform_data` object; null where there is none.
 fn get(object: &Value, name: &str) -> Value {
     object.attr(name).unwrap_or_else(|| Value::null(Type::Dynamic))
@@ -202,7 +207,18 @@ impl Provider for Builtin {
     }
 
     async fn validate_action(&self, kind: &str, _config: &Value) -> Vec<ProviderDiag> {
-        unknown_kind(kind).into_iter().collect()
+        vec![unknown_action(kind)]
+    }
+
+    async fn plan_action(&self, kind: &str, _config: &Value) -> Answer<Option<Deferred>> {
+        Answer {
+            value: None,
+            diags: vec![unknown_action(kind)],
+        }
+    }
+
+    async fn invoke_action(&self, kind: &str, _config: &Value, _told: Told<'_>) -> Vec<ProviderDiag> {
+        vec![unknown_action(kind)]
     }
 
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {

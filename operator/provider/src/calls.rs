@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, Imported, ImportedObject,
-    MoveRequest, MovedObject, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    MoveRequest, MovedObject, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest, Told,
     UpgradeRequest,
 };
 use ashlar_value::{Type, Value, json::WireError};
@@ -139,15 +139,60 @@ impl Plugin {
         config: &Value,
     ) -> Result<Vec<Diagnostic>, Failed> {
         const CALL: &str = "ValidateActionConfig";
-        let known = self.known().await?;
-        let schema = known.schema.actions.get(kind);
-        let schema = schema.ok_or_else(|| unknown("action", kind))?;
         let request = tfplugin::validate_action_config::Request {
             type_name: kind.to_owned(),
-            config: wire::encode(config, &schema.ty()).map_err(|error| self.unwritable(CALL, &error))?,
+            config: self.action_config(CALL, kind, config).await?,
         };
         let response = self.answer(CALL, self.client.validate_action(request).await)?;
         Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_plan_action(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Answer<Option<Deferred>>, Failed> {
+        const CALL: &str = "PlanAction";
+        let request = tfplugin::plan_action::Request {
+            action_type: kind.to_owned(),
+            config: self.action_config(CALL, kind, config).await?,
+            // Terraform never lets an action be put off.
+            client_capabilities: capabilities(false),
+        };
+        let response = self.answer(CALL, self.client.plan_action(request).await)?;
+        Ok(Answer {
+            value: wire::deferred(response.deferred),
+            diags: wire::diags(response.diagnostics),
+        })
+    }
+
+    pub(crate) async fn try_invoke_action(
+        &self,
+        kind: &str,
+        config: &Value,
+        told: Told<'_>,
+    ) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "InvokeAction";
+        let request = tfplugin::invoke_action::Request {
+            action_type: kind.to_owned(),
+            config: self.action_config(CALL, kind, config).await?,
+            client_capabilities: capabilities(false),
+        };
+        let redacted = |text: &str| told(&(self.redact)(text));
+        let end = self.answer(CALL, self.client.invoke_action(request, &redacted).await)?;
+        end.ok_or_else(|| self.nonsense(format!("left off {CALL} without telling how the action ended")))
+    }
+
+    async fn action_config(
+        &self,
+        call: &str,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Option<tfplugin::DynamicValue>, Failed> {
+        let known = self.known().await?;
+        let schema = known.schema.actions.get(kind);
+        let schema = schema.ok_or_else(|| unknown("action", kind))?;
+        wire::encode(config, &schema.ty()).map_err(|error| self.unwritable(call, &error))
     }
 
     pub(crate) async fn try_upgrade_state(

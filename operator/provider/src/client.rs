@@ -4,7 +4,7 @@
 
 use std::{future::Future, sync::Arc, time::Duration};
 
-use ashlar_port::ProviderDiag;
+use ashlar_port::{ProviderDiag, Told};
 use tonic::{Code, Response, Status, transport::Channel};
 
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
     process::Process,
     proto::{
         goplugin::{Empty, grpc_controller_client::GrpcControllerClient, grpc_stdio_client::GrpcStdioClient},
-        tfplugin,
+        tfplugin::{self, Diagnostic, invoke_action::event::Type as ActionEvent},
         tfplugin5::provider_client::ProviderClient as Client5,
         tfplugin6::{SchemaResponse, provider_client::ProviderClient as Client6},
     },
@@ -29,7 +29,7 @@ pub struct Timeouts {
     pub check: Option<Duration>,
     /// Configure, read, plan, read data.
     pub read: Option<Duration>,
-    /// Apply.
+    /// Apply, and actions.
     pub apply: Option<Duration>,
 }
 
@@ -147,6 +147,7 @@ impl Client {
         validate_data: validate_data_resource_config = validate_data_source_config | validate_data_resource_config, check;
         validate_ephemeral: validate_ephemeral_resource_config = validate_ephemeral_resource_config | validate_ephemeral_resource_config, check;
         validate_action: validate_action_config = validate_action_config | validate_action_config, check;
+        plan_action: plan_action = plan_action | plan_action, read;
         upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;
         upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
         move_state: move_resource_state = move_resource_state | move_resource_state, check;
@@ -202,6 +203,34 @@ impl Client {
             }
         };
         self.guarded(self.timeouts.schema, call).await
+    }
+
+    /// Invokes an action. Gives what is remarked at its end, or nothing where the plugin told of no end.
+    pub(crate) async fn invoke_action(
+        &self,
+        request: tfplugin::invoke_action::Request,
+        told: Told<'_>,
+    ) -> Result<Option<Vec<Diagnostic>>, CallError> {
+        let call = async {
+            let stream = match &self.service {
+                Service::Five(client) => client.clone().invoke_action(request).await?,
+                Service::Six(client) => client.clone().invoke_action(request).await?,
+            };
+            let mut stream = stream.into_inner();
+            let mut end: Option<Vec<Diagnostic>> = None;
+            while let Some(event) = stream.message().await? {
+                match event.r#type {
+                    Some(ActionEvent::Progress(progress)) => told(&progress.message),
+                    Some(ActionEvent::Completed(completed)) => {
+                        end.get_or_insert_default().extend(completed.diagnostics);
+                    }
+                    // Of a newer protocol.
+                    None => {}
+                }
+            }
+            Ok(Response::new(end))
+        };
+        self.guarded(self.timeouts.apply, call).await
     }
 
     /// Asks the plugin to end, and ends it. Returns when it is gone.

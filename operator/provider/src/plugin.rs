@@ -8,7 +8,7 @@ use std::{error::Error, path::Path, sync::Arc};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest, Told,
     UpgradeRequest,
 };
 use ashlar_value::{Value, schema::ProviderSchema};
@@ -21,6 +21,7 @@ use crate::{
     connect::connect,
     fault::{self, Failed, as_diags, chain, plugin_error},
     known::KnownSchema,
+    log::Redactor,
     process::{LaunchOptions, Process},
     proto::tfplugin::{self, Diagnostic},
     schema::provider_schema,
@@ -44,6 +45,8 @@ pub(crate) struct Plugin {
     pub(crate) name: String,
     pub(crate) client: Client,
     pub(crate) terraform_version: String,
+    /// Takes what is sensitive out of what it says.
+    pub(crate) redact: Redactor,
     /// Known from an earlier process of the same binary.
     inherited: Option<Arc<KnownSchema>>,
     known: OnceCell<Arc<KnownSchema>>,
@@ -93,6 +96,7 @@ impl Plugin {
             name,
             client,
             terraform_version: options.terraform_version.clone(),
+            redact: options.launch.redact.clone(),
             inherited,
             known: OnceCell::new(),
         })
@@ -195,6 +199,16 @@ impl Provider for Plugin {
 
     async fn validate_action(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
         remarks(self.try_validate_action(kind, config).await)
+    }
+
+    async fn plan_action(&self, kind: &str, config: &Value) -> Answer<Option<Deferred>> {
+        self.try_plan_action(kind, config)
+            .await
+            .unwrap_or_else(failed_with(None))
+    }
+
+    async fn invoke_action(&self, kind: &str, config: &Value, told: Told<'_>) -> Vec<ProviderDiag> {
+        remarks(self.try_invoke_action(kind, config, told).await)
     }
 
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {

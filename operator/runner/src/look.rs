@@ -71,6 +71,7 @@ impl Looked {
             tree: &self.tree,
             state: &self.state,
             schemas: &self.schemas,
+            invoke: &[],
         };
         build(&sight, until)
     }

@@ -10,12 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use ashlar_addr::{DeposedKey, ResourceInstance};
 use ashlar_diag::{Diag, Diags};
-use ashlar_port::{Intent, Moved, Outcome, Record};
+use ashlar_port::{Intent, Invoked, Moved, Outcome, Record, Subject};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use crate::{State, resource::read_outcome_object};
+use crate::{
+    State,
+    resource::{outcome_object, read_outcome_object},
+};
 
 const DAMAGED: &str = "Damaged journal";
 type Key = (ResourceInstance, Option<DeposedKey>);
@@ -25,17 +28,13 @@ pub fn replay(mut state: State, records: &[Record]) -> Result<(State, Vec<Intent
     for record in records {
         match record {
             Record::Intent(_) => {}
-            Record::Outcome(Outcome {
-                address,
-                deposed,
-                object: Some(json),
-            }) => put(&mut state, address, *deposed, json)?,
-            Record::Outcome(Outcome {
-                address,
-                deposed,
-                object: None,
-            }) => {
-                if let Some(held) = state.resources.get(&address.resource) {
+            Record::Outcome(Outcome { subject, object }) => {
+                let Subject::Object(address, deposed) = subject else {
+                    continue;
+                };
+                if let Some(json) = object {
+                    put(&mut state, address, *deposed, json)?;
+                } else if let Some(held) = state.resources.get(&address.resource) {
                     let provider = held.provider.clone();
                     state.set(address, *deposed, &provider, None);
                 }
@@ -65,6 +64,25 @@ fn put(
     Ok(())
 }
 
+/// The outcome that settles a change as this state has it: the object is as it stands there, or is gone. Of an action no
+/// state tells, so it is only settled.
+pub fn settled_as(state: &State, subject: &Subject) -> Result<Outcome, Diags> {
+    let object = match subject {
+        Subject::Action(_) => None,
+        Subject::Object(address, deposed) => {
+            let resource = state.resources.get(&address.resource);
+            let found = resource.zip(state.object(address, *deposed));
+            let written =
+                found.map(|(resource, object)| outcome_object(address, *deposed, &resource.provider, object));
+            written.transpose()?
+        }
+    };
+    Ok(Outcome {
+        subject: subject.clone(),
+        object,
+    })
+}
+
 /// The changes among these records that a state does not show, where nobody knows how it came about: each of them may
 /// have been made, undone or made again since.
 pub fn doubts(state: &State, records: &[Record]) -> Result<Vec<Intent>, Diags> {
@@ -73,9 +91,14 @@ pub fn doubts(state: &State, records: &[Record]) -> Result<Vec<Intent>, Diags> {
     let mut doubts: Vec<Intent> = Vec::new();
     for record in records.iter().rev() {
         let Record::Intent(intent) = record else { continue };
-        let (address, deposed) = (&intent.address, intent.deposed);
-        let shows = state.object(address, deposed) == replayed.object(address, deposed);
-        if met.insert((address, deposed)) && (!shows || open.contains(intent)) {
+        let shows = match &intent.subject {
+            Subject::Object(address, deposed) => {
+                state.object(address, *deposed) == replayed.object(address, *deposed)
+            }
+            // No state tells of one.
+            Subject::Action(_) => true,
+        };
+        if met.insert(&intent.subject) && (!shows || open.contains(intent)) {
             doubts.push(intent.clone());
         }
     }
@@ -85,15 +108,12 @@ pub fn doubts(state: &State, records: &[Record]) -> Result<Vec<Intent>, Diags> {
 
 /// Intents that no later outcome settles.
 fn pending(records: &[Record]) -> Vec<Intent> {
-    let mut open: BTreeMap<(&ResourceInstance, Option<DeposedKey>), Vec<usize>> = BTreeMap::new();
+    let mut open: BTreeMap<&Subject, Vec<usize>> = BTreeMap::new();
     for (at, record) in records.iter().enumerate() {
         match record {
-            Record::Intent(intent) => open
-                .entry((&intent.address, intent.deposed))
-                .or_default()
-                .push(at),
+            Record::Intent(intent) => open.entry(&intent.subject).or_default().push(at),
             Record::Outcome(outcome) => {
-                open.remove(&(&outcome.address, outcome.deposed));
+                open.remove(&outcome.subject);
             }
             Record::Moved(_) => {}
         }
@@ -167,11 +187,8 @@ impl Journal {
                 action,
             } => {
                 let (address, deposed) = read_key(&address, deposed.as_deref())?;
-                self.records.push(Record::Intent(Intent {
-                    address,
-                    deposed,
-                    action,
-                }));
+                let subject = Subject::Object(address, deposed);
+                self.records.push(Record::Intent(Intent { subject, action }));
             }
             Line::Outcome {
                 address,
@@ -180,11 +197,18 @@ impl Journal {
             } => {
                 let (address, deposed) = read_key(&address, deposed.as_deref())?;
                 let object = object.map(|object| object.get().as_bytes().to_vec());
-                self.records.push(Record::Outcome(Outcome {
-                    address,
-                    deposed,
-                    object,
-                }));
+                let subject = Subject::Object(address, deposed);
+                self.records.push(Record::Outcome(Outcome { subject, object }));
+            }
+            Line::Invoking { action, by } => {
+                let subject = read_invoked(&action, by.as_deref())?;
+                let action = INVOKE.to_owned();
+                self.records.push(Record::Intent(Intent { subject, action }));
+            }
+            Line::Invoked { action, by } => {
+                let subject = read_invoked(&action, by.as_deref())?;
+                let object = None;
+                self.records.push(Record::Outcome(Outcome { subject, object }));
             }
             Line::Moved {
                 address,
@@ -348,7 +372,22 @@ enum Line<'a> {
     },
     /// The state with this digest contains the records up to this number.
     Basis { state: String, covered: u64 },
+    /// An action is about to be invoked.
+    Invoking {
+        action: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
+    /// It ended.
+    Invoked {
+        action: String,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        by: Option<String>,
+    },
 }
+
+/// What intents of actions are about to do.
+const INVOKE: &str = "invoke";
 
 fn basis_line(number: u64, state: &str, covered: u64) -> Result<Vec<u8>, Diags> {
     let state = state.to_owned();
@@ -357,20 +396,31 @@ fn basis_line(number: u64, state: &str, covered: u64) -> Result<Vec<u8>, Diags> 
 
 fn record_line(number: u64, record: &Record) -> Result<Vec<u8>, Diags> {
     let line = match record {
-        Record::Intent(intent) => Line::Intent {
-            address: intent.address.to_string(),
-            deposed: intent.deposed.map(|key| key.to_string()),
-            action: intent.action.clone(),
+        Record::Intent(Intent { subject, action }) => match subject {
+            Subject::Object(address, deposed) => Line::Intent {
+                address: address.to_string(),
+                deposed: deposed.map(|key| key.to_string()),
+                action: action.clone(),
+            },
+            Subject::Action(Invoked { action, by }) => Line::Invoking {
+                action: action.to_string(),
+                by: by.as_ref().map(ToString::to_string),
+            },
         },
-        Record::Outcome(outcome) => Line::Outcome {
-            address: outcome.address.to_string(),
-            deposed: outcome.deposed.map(|key| key.to_string()),
-            object: outcome
-                .object
-                .as_deref()
-                .map(serde_json::from_slice)
-                .transpose()
-                .map_err(|_| unwritable())?,
+        Record::Outcome(Outcome { subject, object }) => match subject {
+            Subject::Object(address, deposed) => Line::Outcome {
+                address: address.to_string(),
+                deposed: deposed.map(|key| key.to_string()),
+                object: object
+                    .as_deref()
+                    .map(serde_json::from_slice)
+                    .transpose()
+                    .map_err(|_| unwritable())?,
+            },
+            Subject::Action(Invoked { action, by }) => Line::Invoked {
+                action: action.to_string(),
+                by: by.as_ref().map(ToString::to_string),
+            },
         },
         Record::Moved(moved) => Line::Moved {
             address: moved.address.to_string(),
@@ -396,6 +446,13 @@ fn write_line(number: u64, line: &Line<'_>) -> Result<Vec<u8>, Diags> {
     let mut bytes = serde_json::to_vec(&envelope).map_err(|_| unwritable())?;
     bytes.push(b'\n');
     Ok(bytes)
+}
+
+fn read_invoked(action: &str, by: Option<&str>) -> Result<Subject, &'static str> {
+    let action = action.parse().map_err(|_| "names no action")?;
+    let by = by.map(str::parse).transpose();
+    let by = by.map_err(|_| "names no resource instance")?;
+    Ok(Subject::Action(Invoked { action, by }))
 }
 
 fn read_key(address: &str, deposed: Option<&str>) -> Result<Key, &'static str> {
@@ -440,13 +497,19 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::{Object, Status, outcome_object};
+    use crate::{Object, Status};
 
     fn intent(address: &str) -> Record {
         Record::Intent(Intent {
-            address: address.parse().unwrap(),
-            deposed: None,
+            subject: Subject::Object(address.parse().unwrap(), None),
             action: "create".to_owned(),
+        })
+    }
+
+    fn invoked(by: Option<&str>) -> Subject {
+        Subject::Action(Invoked {
+            action: "action.t.f[0]".parse().unwrap(),
+            by: by.map(|by| by.parse().unwrap()),
         })
     }
 
@@ -468,8 +531,7 @@ mod tests {
         let provider = "provider[\"h.example/n/t\"]".parse().unwrap();
         let object = id.map(|id| outcome_object(&address, None, &provider, &object(id)).unwrap());
         Record::Outcome(Outcome {
-            address,
-            deposed: None,
+            subject: Subject::Object(address, None),
             object,
         })
     }
@@ -481,7 +543,7 @@ mod tests {
             .objects()
             .map(|(address, _, object)| format!("{address} {}", String::from_utf8_lossy(&object.attributes)));
         objects
-            .chain(uncertain.iter().map(|intent| format!("{}?", intent.address)))
+            .chain(uncertain.iter().map(|intent| format!("{}?", intent.subject)))
             .collect()
     }
 
@@ -512,6 +574,33 @@ mod tests {
             ],
             &["t.a?"],
         );
+    }
+
+    #[test]
+    fn an_action_that_did_not_end_stays_open_and_one_that_did_does_not() {
+        let intend = |by| {
+            Record::Intent(Intent {
+                subject: invoked(by),
+                action: INVOKE.to_owned(),
+            })
+        };
+        let end = |by| {
+            Record::Outcome(Outcome {
+                subject: invoked(by),
+                object: None,
+            })
+        };
+        check(&[intend(None), end(None)], &[]);
+        check(
+            &[intend(Some("t.a")), end(None)],
+            &["action.t.f[0] (triggered by t.a)?"],
+        );
+        check(
+            &[intend(Some("t.a")), end(Some("t.a")), intend(Some("t.a"))],
+            &["action.t.f[0] (triggered by t.a)?"],
+        );
+        let doubted = doubts(&State::default(), &[intend(None), end(None), intend(None)]).unwrap();
+        assert_eq!(doubted.len(), 1);
     }
 
     #[test]
@@ -641,7 +730,7 @@ mod tests {
                 );
             }
             let found = doubts(&state, records).unwrap();
-            let found: Vec<String> = found.iter().map(|intent| intent.address.to_string()).collect();
+            let found: Vec<String> = found.iter().map(|intent| intent.subject.to_string()).collect();
             assert_eq!(found, want);
         };
         let made = [intent("t.a"), outcome("t.a", Some("1")), intent("t.b")];

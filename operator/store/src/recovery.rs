@@ -1,7 +1,7 @@
 //! What a run starts from: the saved state, and what the journal of a run that broke off adds to it.
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_port::{Intent, Record};
+use ashlar_port::{Intent, Record, Subject};
 use ashlar_state::{Journal, State, doubts, replay};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -117,9 +117,10 @@ fn overtaken(saved: State, records: &[Record]) -> Result<Recovered, Diags> {
 pub(crate) fn list(intents: &[Intent]) -> String {
     let list: Vec<String> = intents
         .iter()
-        .map(|intent| match intent.deposed {
-            Some(key) => format!("{} (deposed {key}, {})", intent.address, intent.action),
-            None => format!("{} ({})", intent.address, intent.action),
+        .map(|Intent { subject, action }| match subject {
+            Subject::Object(address, Some(key)) => format!("{address} (deposed {key}, {action})"),
+            Subject::Object(address, None) => format!("{address} ({action})"),
+            Subject::Action(invoked) => invoked.to_string(),
         })
         .collect();
     list.join(", ")
@@ -141,7 +142,8 @@ fn replayed(saved: State, records: &[Record]) -> Result<Recovered, Diags> {
             "Changes with unknown outcome",
             format!(
                 "An earlier run ended while these changes were being made, so whether they took place is not known: \
-                 {}. A refresh settles those that have an object in the state; look for the others by hand.",
+                 {}. A refresh settles those that have an object in the state; look for the others by hand, also for what \
+                 an action has done: it is not invoked again by itself.",
                 list(&uncertain)
             ),
         ));

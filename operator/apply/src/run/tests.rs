@@ -75,6 +75,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         functions: FunctionResults::default(),
         timestamp: String::new(),
         errored: false,
+        invocations: Vec::new(),
     }
 }
 

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
-use ashlar_port::{Outcome, Record, RunStore, StopFlag};
+use ashlar_port::{Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyRequest, Patience, apply};
 use ashlar_store::{Recovered, file::FileStore};
 
@@ -72,8 +72,14 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
             "Apply complete!"
         };
         printer.result(&format!(
-            "\n{verdict} Resources: {} added, {} changed, {} destroyed.\n",
-            counts.created, counts.updated, counts.destroyed
+            "\n{verdict} Resources: {} added, {} changed, {} destroyed.{}\n",
+            counts.created,
+            counts.updated,
+            counts.destroyed,
+            match counts.invoked {
+                0 => String::new(),
+                invoked => format!(" Actions: {invoked} invoked."),
+            }
         ));
         if outcome.interrupted {
             printer.note(
@@ -108,25 +114,11 @@ async fn settle(
                       Look at the objects, then approve by hand or by digest.";
         return Err(Diag::error("Uncertain changes need a person", detail).into());
     }
-    let mut records = Vec::new();
-    for intent in &recovered.uncertain {
-        let object = plan.prior_state.object(&intent.address, intent.deposed);
-        let resource = plan.prior_state.resources.get(&intent.address.resource);
-        let object = match (object, resource) {
-            (Some(object), Some(resource)) => Some(ashlar_state::outcome_object(
-                &intent.address,
-                intent.deposed,
-                &resource.provider,
-                object,
-            )?),
-            _ => None,
-        };
-        records.push(Record::Outcome(Outcome {
-            address: intent.address.clone(),
-            deposed: intent.deposed,
-            object,
-        }));
-    }
+    let outcomes = recovered.uncertain.iter().map(|intent| {
+        let outcome = ashlar_state::settled_as(&plan.prior_state, &intent.subject)?;
+        Ok(Record::Outcome(outcome))
+    });
+    let records = outcomes.collect::<Result<_, Diags>>()?;
     store.journal(records).await
 }
 

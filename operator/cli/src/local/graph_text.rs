@@ -101,6 +101,9 @@ fn kind(node: &Node) -> &'static str {
         Node::Output(..) => "output",
         Node::Check(..) => "check",
         Node::Close(_) => "module_end",
+        Node::Action(_) => "action",
+        Node::Trigger(..) => "action_trigger",
+        Node::Request(_) => "invocation",
     }
 }
 

@@ -49,10 +49,26 @@ impl Progress for Lines<'_> {
                     elapsed_ms / 1000
                 )
             }
+            Event::ActionStarted(invoked) => format!("{invoked}: Invoking..."),
+            Event::ActionSays(invoked, text) => format!("{invoked}: {}", plain_line(&text)),
+            Event::ActionEnded {
+                invoked,
+                failed,
+                elapsed_ms,
+            } => {
+                let verdict = if failed { "Invoking failed" } else { "Invoked" };
+                format!("{invoked}: {verdict} after {}s", elapsed_ms / 1000)
+            }
         };
         let _turn = self.turn.lock();
         self.printer.note(&line);
     }
+}
+
+/// What a provider says as one line that cannot steer the terminal.
+fn plain_line(text: &str) -> String {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    text.trim_end().chars().map(plain).collect()
 }
 
 fn doing(activity: Activity) -> &'static str {

@@ -80,7 +80,7 @@ impl<'a> Session<'a> {
         }
         let mode = if destroy {
             Mode::Destroy
-        } else if choices.refresh_only {
+        } else if choices.refresh_only || choices.invoke.is_some() {
             Mode::RefreshOnly
         } else {
             Mode::Normal
@@ -99,6 +99,7 @@ impl<'a> Session<'a> {
                 parallelism: choices.parallelism,
                 workspace: self.workspace.clone(),
                 dialect: choices.language.dialect,
+                invoke: choices.invoke.iter().cloned().collect(),
             },
             state: recovered.state.clone(),
             folder: self.dir.clone(),

@@ -35,7 +35,7 @@ pub(crate) async fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Ex
     for intent in &recovered.uncertain {
         printer.note(&format!(
             "Uncertain: {} of {} was begun, its end is not known.",
-            intent.action, intent.address
+            intent.action, intent.subject
         ));
     }
     Ok(ExitCode::SUCCESS)

@@ -28,6 +28,7 @@ use ashlar_value::{Value, schema::ProviderSchema};
 
 use crate::tree::{Member, Tree};
 pub(crate) use provisioner::provisioner_forms;
+pub use resource::ephemeral_faults;
 
 use parts::{Kind, Part, Parts, Schemas};
 use scope::{Repeated, StaticScope};

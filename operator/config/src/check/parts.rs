@@ -413,18 +413,6 @@ impl<'t> Found<'_, 't> {
         }
         self.waits(&config.depends_on);
         self.needs.extend(self.finder.provider(&config.provider_config));
-        let trigger = |trigger: &'t crate::ActionTrigger| {
-            let named = trigger.actions.iter().flat_map(|expr| references(expr).0);
-            named.filter_map(|reference| match reference.subject {
-                Subject::Action { kind, name } => Some((kind, name)),
-                _ => None,
-            })
-        };
-        for key in config.lifecycle.action_triggers.iter().flat_map(trigger) {
-            if let Some((key, _)) = self.module.actions.get_key_value(&key) {
-                self.needs.extend(self.finder.at(self.path, Kind::Action(key)));
-            }
-        }
     }
 
     fn all_of(&mut self, path: &'t ModuleAddr, member: &'t Member) {

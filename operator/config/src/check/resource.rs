@@ -158,7 +158,7 @@ fn unknown_type(schemas: &ProviderSchema, resource: &Resource, config: &Resource
 }
 
 /// Ephemeral values in arguments that are kept.
-pub(super) fn ephemeral_faults(value: &Value, schema: &Block, address: &str, body: &Body) -> Diags {
+pub fn ephemeral_faults(value: &Value, schema: &Block, address: &str, body: &Body) -> Diags {
     let mut diags = Diags::new();
     if !value.marks_deep().contains(Mark::Ephemeral) {
         return diags;
@@ -181,7 +181,7 @@ pub(super) fn ephemeral_faults(value: &Value, schema: &Block, address: &str, bod
         }
         let name = path.to_string();
         let detail = format!(
-            "{:?} is kept in state, so it cannot be set to an ephemeral value. Only write-only arguments can.",
+            "{:?} is kept in state or plan, so it cannot be set to an ephemeral value. Only write-only arguments can.",
             name.trim_start_matches('.')
         );
         let diag = Diag::error("Invalid use of ephemeral value", detail).about(address);

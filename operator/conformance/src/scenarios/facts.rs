@@ -200,6 +200,13 @@ pub(super) fn plan(shown: &Json) -> Vec<(&'static str, Json)> {
         ("output_changes", Json::Object(outputs)),
         ("checks", checks(&shown["checks"])),
     ];
+    let mut invocations = shown["action_invocations"].clone();
+    if invocations.as_array().is_some_and(|all| !all.is_empty()) {
+        sort_by_text(&mut invocations, |one| {
+            format!("{} {}", text(&one["address"]), one["lifecycle_action_trigger"])
+        });
+        facts.push(("action_invocations", invocations));
+    }
     for name in ["applyable", "complete", "errored"] {
         if !shown[name].is_null() {
             facts.push((name, shown[name].clone()));

@@ -57,13 +57,14 @@ impl Bench {
             _ => {}
         }
         let mode = match action {
+            "plan" | "apply" if !step["options"]["invoke"].is_null() => Mode::RefreshOnly,
             "plan" | "apply" => Mode::Normal,
             "destroy" => Mode::Destroy,
             "refresh-only" => Mode::RefreshOnly,
             other => return Ok(Err(format!("action {other:?} is not run yet"))),
         };
         let options = &step["options"];
-        for name in ["target", "invoke", "generate_config_out"] {
+        for name in ["target", "generate_config_out"] {
             if !options[name].is_null() {
                 return Ok(Err(format!("option {name:?} is not run yet")));
             }
@@ -107,6 +108,10 @@ impl Bench {
                     .unwrap_or(10),
                 workspace,
                 dialect: Dialect::Terraform,
+                invoke: strings(&options["invoke"])
+                    .iter()
+                    .map(|text| text.parse())
+                    .collect::<Result<_, _>>()?,
             },
             state: recovered.state,
             folder: self.work.clone(),

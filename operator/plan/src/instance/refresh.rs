@@ -1,5 +1,7 @@
 //! Asks the provider for an object's present state, and judges the answer.
 
+use std::fmt;
+
 use ashlar_addr::ResourceInstance;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Activity, Provider, ReadRequest};
@@ -93,7 +95,7 @@ pub fn unknown_identity(address: &ResourceInstance) -> Diag {
 }
 
 /// The fault of a provider that puts something off though it may not.
-pub fn deferred_fault(address: &ResourceInstance) -> Diags {
+pub fn deferred_fault(address: &dyn fmt::Display) -> Diags {
     let detail = format!(
         "The provider put off {address} although it was not allowed to. This is a fault of the provider."
     );

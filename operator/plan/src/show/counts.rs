@@ -14,12 +14,16 @@ pub struct Counts {
     pub change: usize,
     pub destroy: usize,
     pub forget: usize,
+    pub invoke: usize,
 }
 
 impl Counts {
     /// The counts of a plan.
     pub fn of(plan: &Plan) -> Self {
-        let mut counts = Self::default();
+        let mut counts = Self {
+            invoke: plan.invocations.len(),
+            ..Self::default()
+        };
         for change in plan.changes.iter().filter(|change| is_of_interest(change)) {
             counts.import += usize::from(change.importing.is_some());
             match change.action {
@@ -38,7 +42,8 @@ impl Counts {
     }
 }
 
-/// `2 to add, 1 to change, 0 to destroy.`; what is imported and forgotten is told where there is any.
+/// `2 to add, 1 to change, 0 to destroy.`; what is imported, forgotten and invoked is told where there
+/// is any.
 impl fmt::Display for Counts {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -47,6 +52,7 @@ impl fmt::Display for Counts {
             change,
             destroy,
             forget,
+            invoke,
         } = self;
         if *import > 0 {
             write!(f, "{import} to import, ")?;
@@ -55,7 +61,11 @@ impl fmt::Display for Counts {
         if *forget > 0 {
             write!(f, ", {forget} to forget")?;
         }
-        f.write_str(".")
+        f.write_str(".")?;
+        if *invoke > 0 {
+            write!(f, " Actions: {invoke} to invoke.")?;
+        }
+        Ok(())
     }
 }
 

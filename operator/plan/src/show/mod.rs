@@ -9,6 +9,7 @@
 mod change;
 mod checks;
 mod counts;
+mod invocations;
 mod modules;
 mod plan;
 mod redacted;
@@ -22,6 +23,7 @@ use crate::{Action, Change, Reason, Schemas};
 
 pub use checks::declaration;
 pub use counts::{Counts, summary};
+pub(crate) use invocations::action_schema_of;
 pub use plan::plan_json;
 pub use redacted::{RedactedChange, redacted_changes};
 pub use state::state_json;

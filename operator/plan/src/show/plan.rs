@@ -2,7 +2,9 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::{TERRAFORM_VERSION, change, checks, is_forgotten_data, modules::Modules, schema_of, tree};
+use super::{
+    TERRAFORM_VERSION, change, checks, invocations, is_forgotten_data, modules::Modules, schema_of, tree,
+};
 use crate::{Action, Change, Mode, Plan, Schemas};
 
 /// The plan in format 1.2. **Sensitive values stand in it in clear**, beside trees that tell where they are: never put it
@@ -41,6 +43,7 @@ pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
         "resource_drift": drift,
         "output_changes": outputs,
         "checks": checks::of_plan(&plan.checks),
+        "action_invocations": invocations::of_plan(plan, schemas),
         "timestamp": plan.timestamp,
         "applyable": plan.is_applyable(),
         "complete": !plan.errored,

@@ -16,6 +16,7 @@ use ashlar_graph::Graph;
 use super::{
     Op,
     act::{Act, Part},
+    joins::Joins,
 };
 use crate::model::Mode;
 
@@ -24,11 +25,12 @@ const DESTROY: &[Part] = &[Part::DestroyFirst, Part::DestroyLast];
 /// Adds the order to a table that holds the steps already. `dependencies` are those of each change's object.
 pub(super) fn link(
     draft: &mut Graph<Op>,
+    joins: &mut Joins,
     acts: &[Act<'_>],
     dependencies: &[Arc<[ConfigResource]>],
     mode: Mode,
 ) {
-    let mut linker = Linker { draft, joins: 0 };
+    let mut linker = Linker { draft, joins };
     linker.link_successors(acts);
     let mut own: BTreeMap<ConfigResource, Vec<&Act<'_>>> = BTreeMap::new();
     for act in acts {
@@ -97,7 +99,7 @@ fn are_apart(one: &ModuleInstance, other: &ModuleInstance) -> bool {
 
 struct Linker<'a> {
     draft: &'a mut Graph<Op>,
-    joins: u32,
+    joins: &'a mut Joins,
 }
 
 impl Linker<'_> {
@@ -173,27 +175,7 @@ impl Linker<'_> {
         }
     }
 
-    /// All of `waiting` wait for all of `awaited`; through a join where that takes fewer edges, so that their number stays
-    /// linear in instances.
     fn connect(&mut self, waiting: &[Op], awaited: &[Op]) {
-        if waiting.is_empty() || awaited.is_empty() {
-            return;
-        }
-        if waiting.len() * awaited.len() <= waiting.len() + awaited.len() {
-            for op in waiting {
-                for other in awaited {
-                    self.draft.depend(op.clone(), other.clone());
-                }
-            }
-            return;
-        }
-        let join = Op::Join(self.joins);
-        self.joins += 1;
-        for op in waiting {
-            self.draft.depend(op.clone(), join.clone());
-        }
-        for op in awaited {
-            self.draft.depend(join.clone(), op.clone());
-        }
+        self.joins.connect(self.draft, waiting, awaited);
     }
 }

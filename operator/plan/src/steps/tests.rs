@@ -1,3 +1,4 @@
+use ashlar_config::TriggerEvent;
 use ashlar_value::Value;
 
 use super::*;
@@ -11,6 +12,24 @@ struct Case {
     graph: Graph<Node>,
     changes: Vec<(Change, Arc<[ConfigResource]>)>,
     mode: Option<Mode>,
+    invocations: Vec<Invocation>,
+    config: String,
+}
+
+/// No module is called.
+struct Alone;
+
+impl ashlar_config::Library for Alone {
+    fn find(&mut self, _: &ashlar_config::ModuleRequest<'_>) -> Result<ashlar_config::FoundModule, Diags> {
+        Err(Diag::error("No module", "").into())
+    }
+}
+
+fn tree(text: &str) -> Tree {
+    let files = vec![("main.tf".into(), text.into())];
+    let (dialect, constants) = (ashlar_value::Dialect::Terraform, BTreeMap::new());
+    let mut sources = ashlar_diag::Sources::new();
+    ashlar_config::load(files, dialect, &constants, &mut Alone, &mut sources).0
 }
 
 fn resource(text: &str) -> ConfigResource {
@@ -78,12 +97,50 @@ impl Case {
         self
     }
 
+    /// An action of the configuration, that refers to resources, with what triggers it.
+    fn invocation(
+        mut self,
+        action: &str,
+        event: TriggerEvent,
+        resource: &str,
+        at: (usize, usize),
+        refers: &[&str],
+    ) -> Self {
+        let action: ashlar_addr::ActionInstance = action.parse().unwrap();
+        let node = Node::Action(action.config());
+        self.graph
+            .depend(node.clone(), Node::Provider(CLOUD.parse().unwrap()));
+        for other in refers {
+            self.graph
+                .depend(node.clone(), Node::Resource(other.parse().unwrap()));
+        }
+        let trigger = crate::model::Trigger {
+            resource: resource.parse().unwrap(),
+            block: at.0,
+            at: at.1,
+            event,
+        };
+        self.invocations.push(Invocation {
+            action,
+            trigger: Some(trigger),
+            provider: CLOUD.parse().unwrap(),
+            config: Value::dynamic(),
+        });
+        self
+    }
+
     fn build(self) -> Result<Table, Diags> {
         let (changes, stored): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
-        let steps = build(&self.graph, &changes, &stored, self.mode.unwrap_or(Mode::Normal))?;
+        let facts = Facts {
+            tree: &tree(&self.config),
+            changes: &changes,
+            invocations: &self.invocations,
+            mode: self.mode.unwrap_or(Mode::Normal),
+        };
+        let steps = build(&self.graph, &facts, &stored)?;
         let mut graph = Graph::new();
         for (step, id) in steps.iter().zip(0..) {
-            let name = |id: StepId| describe(&steps[id.0 as usize].op, &changes);
+            let name = |id: StepId| describe(&steps[id.0 as usize].op, &changes, &self.invocations);
             graph.add(name(StepId(id)));
             for after in &step.after {
                 graph.depend(name(StepId(id)), name(*after));
@@ -279,4 +336,62 @@ fn edges_stay_linear_in_instances() {
             .sum::<usize>()
     };
     assert!(edges(200) < 11 * edges(20));
+}
+
+#[test]
+fn actions_stand_around_the_changes_of_all_instances_in_their_order() {
+    use TriggerEvent::{AfterCreate, BeforeCreate};
+    let case = Case::default()
+        .resource("x.r", CLOUD, &[])
+        .resource("x.user", CLOUD, &["x.r"])
+        .resource("x.other", CLOUD, &[])
+        .change(Action::DeleteThenCreate, "x.r[0]", CLOUD, &[])
+        .change(Action::NoOp, "x.r[1]", CLOUD, &[])
+        .change(Action::Delete, "x.r[2]", CLOUD, &[])
+        .change(Action::Create, "x.other", CLOUD, &[])
+        .change(Action::Create, "x.user", CLOUD, &["x.r"])
+        .invocation("action.t.a", BeforeCreate, "x.r[0]", (0, 0), &["x.other"])
+        .invocation("action.t.b", BeforeCreate, "x.r[0]", (1, 0), &[])
+        .invocation("action.t.a", AfterCreate, "x.r[0]", (0, 0), &["x.other"])
+        .invocation("action.t.b", AfterCreate, "x.r[0]", (1, 0), &[]);
+    let table = case.build().unwrap();
+    table.check(&[
+        "create x.other",
+        "evaluate action.t.a",
+        "invoke action.t.a before_create x.r[0]",
+        "invoke action.t.b before_create x.r[0]",
+        "delete x.r[0]",
+        "create x.r[0]",
+        "invoke action.t.a after_create x.r[0]",
+        "invoke action.t.b after_create x.r[0]",
+    ]);
+    table.check(&[
+        "invoke action.t.b before_create x.r[0]",
+        "delete x.r[2]",
+        "invoke action.t.a after_create x.r[0]",
+    ]);
+    table.check(&["invoke action.t.b before_create x.r[0]", "create x.user"]);
+    assert!(!table.waits("create x.user", "invoke action.t.a after_create x.r[0]"));
+}
+
+#[test]
+fn an_action_before_a_resource_cannot_look_at_it() {
+    let own = Case::default()
+        .resource("x.r", CLOUD, &[])
+        .change(Action::Create, "x.r", CLOUD, &[])
+        .invocation("action.t.a", TriggerEvent::BeforeCreate, "x.r", (0, 0), &["x.r"]);
+    assert!(own.build().is_err());
+    let condition = |event| {
+        Case {
+        config: "resource \"x\" \"r\" {\n  lifecycle {\n    action_trigger {\n      events = [before_create]\n      actions = \
+                 [action.t.a]\n      condition = x.r.id == 1\n    }\n  }\n}\n"
+            .to_owned(),
+        ..Case::default()
+            .resource("x.r", CLOUD, &[])
+            .change(Action::Create, "x.r", CLOUD, &[])
+            .invocation("action.t.a", event, "x.r", (0, 0), &[])
+    }
+    };
+    assert!(condition(TriggerEvent::BeforeCreate).build().is_err());
+    assert!(condition(TriggerEvent::AfterCreate).build().is_ok());
 }

@@ -39,14 +39,36 @@ pub(super) enum Force {
 pub(super) fn draw(diff: &Diff, indent: usize, ink: Ink) -> String {
     let mut pen = Pen {
         ink,
+        signs: true,
         out: String::new(),
     };
     pen.part(diff, indent, Manner::default());
     pen.out
 }
 
+/// All of something that is no change, without signs.
+pub(super) fn draw_whole(diff: &Diff, indent: usize, ink: Ink) -> String {
+    let mut pen = Pen {
+        ink,
+        signs: false,
+        out: String::new(),
+    };
+    let everything = true;
+    pen.part(
+        diff,
+        indent,
+        Manner {
+            everything,
+            ..Manner::default()
+        },
+    );
+    pen.out
+}
+
 pub(super) struct Pen {
     pub(super) ink: Ink,
+    /// Do lines begin with a sign?
+    pub(super) signs: bool,
     pub(super) out: String,
 }
 
@@ -58,6 +80,9 @@ impl Pen {
     /// Begins a line with its sign.
     pub(super) fn line(&mut self, indent: usize, sign: Sign) {
         self.out.extend(std::iter::repeat_n(' ', indent * LEVEL));
+        if !self.signs {
+            return;
+        }
         let sign = self.ink.sign(sign);
         self.put(&sign);
         self.out.push(' ');
@@ -270,6 +295,7 @@ impl Pen {
         };
         let mut pen = Pen {
             ink: self.ink,
+            signs: self.signs,
             out: String::new(),
         };
         pen.part(inner, indent + 1, inside);

@@ -4,6 +4,7 @@
 //! providers say cannot steer the terminal. It decides nothing: the plan has all the facts.
 //! Layout as Terraform's `internal/command/jsonformat`; the prose is our own.
 
+mod action;
 mod align;
 mod block;
 mod changed;
@@ -64,7 +65,7 @@ pub fn render(plan: &Plan, schemas: &Schemas, style: Style) -> String {
         .filter(|change| is_of_interest(change))
         .collect();
     let outputs = output_changes(&plan.outputs, ink);
-    let is_empty = changes.is_empty() && outputs.is_empty();
+    let is_empty = changes.is_empty() && outputs.is_empty() && plan.invocations.is_empty();
     let drift_shown = drift(plan, schemas, is_empty, ink, &mut out);
     if is_empty {
         nothing_to_do(plan, drift_shown, ink, &mut out);
@@ -81,7 +82,7 @@ pub fn render(plan: &Plan, schemas: &Schemas, style: Style) -> String {
             let _ = writeln!(out, "{} {words}", ink.action(*action));
         }
     }
-    if !changes.is_empty() {
+    if !changes.is_empty() || !plan.invocations.is_empty() {
         out.push_str(if plan.errored {
             "\nPlanning failed on the way; these actions were planned before that:\n"
         } else {
@@ -90,7 +91,9 @@ pub fn render(plan: &Plan, schemas: &Schemas, style: Style) -> String {
         for change in changes {
             out.push('\n');
             object(change, Tense::Planned, schemas, ink, &mut out);
+            action::of_change(plan, change, schemas, ink, &mut out);
         }
+        out.push_str(&action::asked(plan, schemas, ink));
         let _ = writeln!(out, "\n{} {}", ink.bold("Plan:"), Counts::of(plan));
     }
     if !outputs.is_empty() {

@@ -1,4 +1,4 @@
-use ashlar_port::{Intent, Outcome};
+use ashlar_port::{Intent, Outcome, Subject};
 use ashlar_state::{Object, Status, outcome_object};
 
 use super::*;
@@ -16,8 +16,7 @@ fn state(serial: u64) -> Vec<u8> {
 
 fn intent(address: &str) -> Record {
     Record::Intent(Intent {
-        address: address.parse().unwrap(),
-        deposed: None,
+        subject: Subject::Object(address.parse().unwrap(), None),
         action: "create".to_owned(),
     })
 }
@@ -37,8 +36,7 @@ fn outcome(address: &str) -> Record {
     let provider = "provider[\"h.example/n/t\"]".parse().unwrap();
     let object = outcome_object(&address, None, &provider, &object).unwrap();
     Record::Outcome(Outcome {
-        address,
-        deposed: None,
+        subject: Subject::Object(address, None),
         object: Some(object),
     })
 }
@@ -53,7 +51,7 @@ fn tell(found: &Recovered) -> String {
     let uncertain: Vec<String> = found
         .uncertain
         .iter()
-        .map(|intent| format!("{}?", intent.address))
+        .map(|intent| format!("{}?", intent.subject))
         .collect();
     format!(
         "{} {}",

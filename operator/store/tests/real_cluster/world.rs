@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_port::{Intent, Outcome, Record, StopFlag};
+use ashlar_port::{Intent, Outcome, Record, StopFlag, Subject};
 use ashlar_state::{Object, State, Status, outcome_object};
 use ashlar_store::{
     LockInfo, Recovered,
@@ -200,8 +200,7 @@ pub(crate) fn state(serial: u64, size: usize) -> Vec<u8> {
 
 pub(crate) fn intent(address: &str) -> Record {
     Record::Intent(Intent {
-        address: address.parse().unwrap(),
-        deposed: None,
+        subject: Subject::Object(address.parse().unwrap(), None),
         action: "create".into(),
     })
 }
@@ -212,8 +211,7 @@ pub(crate) fn outcome(address: &str, size: usize) -> Record {
     let object = object(format!("{{\"a\":\"{}\"}}", "x".repeat(size)).into_bytes());
     let object = outcome_object(&address, None, &provider, &object).unwrap();
     Record::Outcome(Outcome {
-        address,
-        deposed: None,
+        subject: Subject::Object(address, None),
         object: Some(object),
     })
 }
@@ -227,7 +225,7 @@ pub(crate) fn tell(found: &Recovered) -> String {
     let uncertain: Vec<String> = found
         .uncertain
         .iter()
-        .map(|intent| format!("{}?", intent.address))
+        .map(|intent| format!("{}?", intent.subject))
         .collect();
     format!(
         "{} {}",

@@ -43,6 +43,9 @@ const fn reserved(name: &'static str) -> Row {
 const CONDITION: &str = "plan/src/instance/conditions.rs";
 const NODE: &str = "plan/src/node.rs";
 const EXPAND: &str = "plan/src/expand.rs";
+const ACTION: &str = "config/src/check/action.rs";
+const ACTIONS: &str = "plan/src/actions/mod.rs";
+const TRIGGER: &str = "plan/src/actions/trigger.rs";
 const REPEAT: &str = "config/src/check/repeat.rs";
 const SCOPE: &str = "config/src/check/scope.rs";
 const RESOURCE: &str = "config/src/check/resource.rs";
@@ -430,7 +433,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row("enabled", "", "", "Refused by `plan`."),
             row("precondition", RESOURCE, CONDITION, "See below."),
             row("postcondition", RESOURCE, CONDITION, "See below."),
-            row("action_trigger", "config/src/check/action.rs", "", "See below."),
+            row("action_trigger", ACTION, "", "See below."),
         ],
     },
     Chapter {
@@ -456,9 +459,14 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         read: "",
         example: "action \"kiln_stoke\" \"a\" {}\n\nresource \"terraform_data\" \"a\" {\n  lifecycle {\n    action_trigger {\n      events  = [after_create]\n      actions = [action.kiln_stoke.a]\n    }\n  }\n}\n",
         rows: &[
-            row("events", "", "", ""),
-            row("actions", "config/src/check/action.rs", "", ""),
-            row("condition", "config/src/check/action.rs", "", ""),
+            row("events", "", TRIGGER, ""),
+            row("actions", ACTION, TRIGGER, ""),
+            row(
+                "condition",
+                ACTION,
+                "plan/src/actions/condition.rs",
+                "Decided while planning, and again when the action is about to be invoked.",
+            ),
         ],
     },
     Chapter {
@@ -546,13 +554,13 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         read: "",
         example: "action \"kiln_stoke\" \"a\" {}\n",
         rows: &[
-            row("count", REPEAT, "", ""),
-            row("for_each", REPEAT, "", ""),
-            row("provider", PASSING, "", ""),
+            row("count", REPEAT, ACTIONS, ""),
+            row("for_each", REPEAT, ACTIONS, ""),
+            row("provider", PASSING, ACTIONS, ""),
             row(
                 "config",
-                "config/src/check/action.rs",
-                "",
+                ACTION,
+                ACTIONS,
                 "Its content is by the provider's schema.",
             ),
         ],
