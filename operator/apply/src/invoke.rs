@@ -162,3 +162,6 @@ impl Run<'_> {
         Ok(remarks)
     }
 }
+
+#[cfg(test)]
+mod tests;

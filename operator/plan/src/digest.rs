@@ -250,9 +250,12 @@ fn change_json(change: &Change, key: &[u8]) -> Json {
 mod tests {
     use std::sync::Arc;
 
+    use ashlar_config::TriggerEvent;
+    use ashlar_value::{Marks, Value};
+
     use super::{Seed, digest};
     use crate::{
-        Action, Op, Plan, Step, StepId,
+        Action, Invocation, Op, Plan, Step, StepId, Trigger,
         text::sample::{change, plan},
     };
 
@@ -274,13 +277,30 @@ mod tests {
 
     #[test]
     fn whatever_changes_what_apply_does_changes_the_digest() {
-        let edits: [fn(&mut Plan); 6] = [
+        let edits: [fn(&mut Plan); 11] = [
             |plan| plan.options.dialect = ashlar_value::Dialect::OpenTofu,
             |plan| plan.changes[0].private = Arc::from(*b"p"),
             |plan| plan.changes[0].dependencies = [plan.changes[1].address.resource.config()].into(),
             |plan| plan.changes[0].create_before_destroy = true,
             |plan| plan.steps.push(step(&[])),
             |plan| plan.steps.extend([step(&[]), step(&[0])]),
+            |plan| plan.options.invoke.push("action.kiln_fire.f".parse().unwrap()),
+            |plan| plan.invocations.push(invocation()),
+            |plan| plan.invocations.extend([invocation(), invocation()]),
+            |plan| {
+                let config = Value::bool(true);
+                plan.invocations.push(Invocation {
+                    config,
+                    ..invocation()
+                });
+            },
+            |plan| {
+                let trigger = None;
+                plan.invocations.push(Invocation {
+                    trigger,
+                    ..invocation()
+                });
+            },
         ];
         let mut seen = vec![of(&sample())];
         for edit in edits {
@@ -290,6 +310,42 @@ mod tests {
         }
         let distinct: std::collections::BTreeSet<_> = seen.iter().collect();
         assert_eq!(distinct.len(), seen.len());
+    }
+
+    fn invocation() -> Invocation {
+        Invocation {
+            action: "action.kiln_fire.f".parse().unwrap(),
+            trigger: Some(Trigger {
+                resource: "kiln_pot.a".parse().unwrap(),
+                block: 0,
+                at: 1,
+                event: TriggerEvent::AfterCreate,
+            }),
+            provider: "provider[\"h.example/n/t\"]".parse().unwrap(),
+            config: Value::bool(false).with_marks(Marks::SENSITIVE),
+        }
+    }
+
+    #[test]
+    fn a_stored_plan_keeps_what_is_to_be_invoked() {
+        let mut plan = sample();
+        plan.options
+            .invoke
+            .push("module.m.action.a.b[0]".parse().unwrap());
+        plan.invocations.push(invocation());
+        plan.steps.push(Step {
+            op: Op::Action(plan.invocations[0].action.config()),
+            after: Vec::new(),
+        });
+        plan.steps.push(Step {
+            op: Op::Invoke(0),
+            after: vec![StepId(0)],
+        });
+        let bytes = crate::wire::encode(&plan, "1.15.5").unwrap();
+        let kept = crate::wire::decode(&bytes).unwrap();
+        assert_eq!(kept.options, plan.options);
+        assert_eq!(kept.invocations, plan.invocations);
+        assert_eq!(kept.steps, plan.steps);
     }
 
     fn step(after: &[u32]) -> Step {

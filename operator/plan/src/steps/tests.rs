@@ -16,20 +16,11 @@ struct Case {
     config: String,
 }
 
-/// No module is called.
-struct Alone;
-
-impl ashlar_config::Library for Alone {
-    fn find(&mut self, _: &ashlar_config::ModuleRequest<'_>) -> Result<ashlar_config::FoundModule, Diags> {
-        Err(Diag::error("No module", "").into())
-    }
-}
-
 fn tree(text: &str) -> Tree {
     let files = vec![("main.tf".into(), text.into())];
     let (dialect, constants) = (ashlar_value::Dialect::Terraform, BTreeMap::new());
     let mut sources = ashlar_diag::Sources::new();
-    ashlar_config::load(files, dialect, &constants, &mut Alone, &mut sources).0
+    ashlar_config::load(files, dialect, &constants, &mut (), &mut sources).0
 }
 
 fn resource(text: &str) -> ConfigResource {

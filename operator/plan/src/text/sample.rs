@@ -98,6 +98,7 @@ pub(crate) fn schemas() -> Schemas {
     let provider = ProviderSchema {
         resources: [(Arc::from("kiln_pot"), schema.clone())].into(),
         data_sources: [(Arc::from("kiln_pot"), schema)].into(),
+        actions: [(Arc::from("kiln_fire"), block())].into(),
         ..ProviderSchema::default()
     };
     [(Provider::implied("kiln"), Arc::new(provider))].into()

@@ -461,12 +461,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         rows: &[
             row("events", "", TRIGGER, ""),
             row("actions", ACTION, TRIGGER, ""),
-            row(
-                "condition",
-                ACTION,
-                "plan/src/actions/condition.rs",
-                "Decided while planning, and again when the action is about to be invoked.",
-            ),
+            row("condition", ACTION, "plan/src/actions/condition.rs", ""),
         ],
     },
     Chapter {
@@ -557,12 +552,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row("count", REPEAT, ACTIONS, ""),
             row("for_each", REPEAT, ACTIONS, ""),
             row("provider", PASSING, ACTIONS, ""),
-            row(
-                "config",
-                ACTION,
-                ACTIONS,
-                "Its content is by the provider's schema.",
-            ),
+            row("config", ACTION, ACTIONS, "By the provider's schema."),
         ],
     },
     Chapter {

@@ -1,9 +1,11 @@
 //! The parts of the text around the objects: outputs, drift, nothing to do, colours.
 
+use ashlar_config::TriggerEvent;
 use ashlar_state::OutputState;
 use ashlar_value::{Type, json};
 
 use super::*;
+use crate::Invocation;
 
 fn output(action: Action, before: &str, after: &str, sensitive: (bool, bool)) -> OutputChange {
     let value = |text: &str| json::decode_implied(text.as_bytes()).unwrap();
@@ -211,4 +213,91 @@ fn final_outputs_hide_what_is_sensitive() {
         text = "n"
     "#]]
     .assert_eq(&outputs(&state, Style::Plain));
+}
+
+#[test]
+fn actions_stand_with_the_change_that_triggers_them_and_asked_ones_by_themselves() {
+    let invocation = |name: &str, event: Option<TriggerEvent>, config: &str| Invocation {
+        action: format!("action.kiln_fire.{name}").parse().unwrap(),
+        trigger: event.map(|event| crate::Trigger {
+            resource: "kiln_pot.a".parse().unwrap(),
+            block: 0,
+            at: 0,
+            event,
+        }),
+        provider: "provider[\"registry.terraform.io/hashicorp/kiln\"]"
+            .parse()
+            .unwrap(),
+        config: if config.is_empty() {
+            Value::null(super::super::sample::block().ty())
+        } else {
+            object(config)
+        },
+    };
+    let mut triggered = plan(vec![change("kiln_pot.a", Action::Create, "", r#"{"name": "a"}"#)]);
+    let config = r#"{"note": "?", "secret": "hush", "rule": [{"port": 80}]}"#;
+    triggered.invocations = vec![
+        invocation("f", Some(TriggerEvent::BeforeCreate), config),
+        invocation("f", Some(TriggerEvent::AfterCreate), r#"{"size": 2}"#),
+        invocation("g", Some(TriggerEvent::AfterCreate), ""),
+    ];
+    check(
+        &triggered,
+        expect![[r#"
+
+            Resource actions of this plan are indicated with these symbols:
+              + create
+
+            Ashlar will perform the following actions:
+
+              # kiln_pot.a will be created
+              + resource "kiln_pot" "a" {
+                  + key_wo = (write-only attribute)
+                  + name   = "a"
+                }
+
+                # Actions to be invoked before this change, in this order:
+                action "kiln_fire" "f" {
+                    config {
+                        key_wo = (write-only attribute)
+                        note   = (known after apply)
+                        secret = (sensitive value)
+
+                        rule {
+                            port = 80
+                        }
+                    }
+                }
+
+                # Actions to be invoked after this change, in this order:
+                action "kiln_fire" "f" {
+                    config {
+                        key_wo = (write-only attribute)
+                        size   = 2
+                    }
+                }
+                action "kiln_fire" "g" {
+                }
+
+            Plan: 1 to add, 0 to change, 0 to destroy. Actions: 3 to invoke.
+        "#]],
+    );
+    let mut asked = plan(Vec::new());
+    asked.options.mode = Mode::RefreshOnly;
+    asked.invocations = vec![invocation("f", None, r#"{"size": 2}"#)];
+    assert!(asked.is_applyable());
+    check(&asked, expect![[r#"
+
+        Ashlar will perform the following actions:
+
+          # action.kiln_fire.f will be invoked
+            action "kiln_fire" "f" {
+                config {
+                    key_wo = (write-only attribute)
+                    size   = 2
+                }
+            }
+
+        Plan: 0 to add, 0 to change, 0 to destroy. Actions: 1 to invoke.
+    "#]]);
 }
