@@ -10,6 +10,7 @@ mod interchange;
 mod isolation;
 mod kiln;
 mod lifecycle;
+mod limited;
 mod replicas;
 mod rights;
 mod sources;

@@ -32,6 +32,26 @@ impl Target {
         matches!(self, Target::Module(outer) if holds(outer, module))
     }
 
+    /// Is every instance of this resource part of it, whichever there are?
+    pub fn contains_all(&self, resource: &ConfigResource) -> bool {
+        let is_plain = |module: &ModuleInstance| module.0.iter().all(|(_, key)| *key == InstanceKey::None);
+        match self {
+            Target::Module(module) => is_plain(module) && resource.module.0.starts_with(&module.config().0),
+            Target::Resource(own) => is_plain(&own.module) && own.config() == *resource,
+            Target::Instance(_) => false,
+        }
+    }
+
+    /// Can some instance of this resource be part of it?
+    pub fn concerns(&self, resource: &ConfigResource) -> bool {
+        match self {
+            Target::Module(module) => resource.module.0.starts_with(&module.config().0),
+            Target::Resource(of) | Target::Instance(ResourceInstance { resource: of, .. }) => {
+                of.config() == *resource
+            }
+        }
+    }
+
     /// Does a dependency, recorded without keys, lead to some of it? One on what is in a module with a key never does, as with
     /// Terraform.
     pub fn meets(&self, resource: &ConfigResource) -> bool {
@@ -137,5 +157,22 @@ mod tests {
         assert!(meets("a.b[0]", "a.b"));
         assert!(!meets("module.m", "a.b"));
         assert!(!meets("a.b", "module.m.a.b"));
+    }
+
+    #[test]
+    fn of_a_resource_all_or_some_can_be_meant() {
+        let check = |text: &str, some: bool, all: bool| {
+            let resource = "module.m.a.b".parse().unwrap();
+            let target: Target = text.parse().unwrap();
+            assert_eq!(target.concerns(&resource), some, "{text}");
+            assert_eq!(target.contains_all(&resource), all, "{text}");
+        };
+        check("module.m", true, true);
+        check("module.m[0]", true, false);
+        check("module.m.a.b", true, true);
+        check("module.m[0].a.b", true, false);
+        check("module.m.a.b[0]", true, false);
+        check("module.m.a.c", false, false);
+        check("module.m.module.n", false, false);
     }
 }

@@ -219,6 +219,9 @@ pub struct PlanStatus {
     pub warnings: Vec<String>,
     /// What it stands on. If any of this is another now, it is superseded.
     pub basis: Basis,
+    /// Is it limited by spec.plan.targets or exclude, so that it may leave out what the module asks for?
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub partial: bool,
 }
 
 /// What a plan is for.
@@ -228,6 +231,8 @@ pub enum PlanKind {
     Apply,
     /// To destroy them.
     Destroy,
+    /// To take over what changed outside.
+    Refresh,
 }
 
 /// Where a plan stands.

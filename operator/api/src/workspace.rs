@@ -157,6 +157,8 @@ pub enum Mode {
     Manage,
     /// Plan, never apply.
     PlanOnly,
+    /// Only take over into the state, through the same gate, what changed outside; change no object.
+    Observe,
     /// Destroy all objects, through the same gate, and keep the Workspace.
     Destroy,
 }
@@ -228,19 +230,31 @@ pub struct StateSettings {
 
 /// How plans are made.
 #[derive(KubeSchema, Clone, Debug, Deserialize, Serialize, PartialEq)]
+#[x_kube(validation = Rule::new("(has(self.targets) ? size(self.targets) : 0) == 0 || (has(self.exclude) ? size(self.exclude) : 0) == 0").message("only one of targets and exclude can be set"))]
 pub struct PlanSettings {
     /// Provider calls at once.
     #[serde(default = "default_parallelism")]
     #[schemars(range(min = 1, max = 256))]
     pub parallelism: i32,
-    /// Read the real objects before planning.
+    /// Read the real objects before planning. They are always read where mode is Observe.
     #[serde(default = "default_refresh")]
     pub refresh: bool,
-    /// Addresses of instances to replace even without need.
+    /// Addresses of instances to replace even without need, where mode is Manage or PlanOnly.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub replace: Vec<String>,
+    /// Addresses of modules, resources or instances: only these are planned, and what they need. For exceptional situations;
+    /// the deletion of the Workspace is not limited by it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub targets: Vec<String>,
+    /// Addresses of modules, resources or instances that are left out of plans, with what needs them. As targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub exclude: Vec<String>,
 }
 
 impl Default for PlanSettings {
@@ -249,6 +263,8 @@ impl Default for PlanSettings {
             parallelism: default_parallelism(),
             refresh: default_refresh(),
             replace: Vec::new(),
+            targets: Vec::new(),
+            exclude: Vec::new(),
         }
     }
 }

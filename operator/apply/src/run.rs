@@ -15,10 +15,10 @@ use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
     Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas,
-    StepId, Values, actions, asserts, expand,
+    StepId, Values, actions, asserts, expand_resource,
     instance::Instance,
     known_part, lock,
-    node::{Sight, build},
+    node::{Sight, build, build_whole},
     outputs, parts,
     show::declaration,
 };
@@ -128,6 +128,7 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     let counts = *lock(&run.counts);
     let (state, faults) = run.keeper.finish().await;
     diags.extend(faults);
+    diags.extend(plan.options.selection.remark_applied());
     Applied {
         state,
         diags,
@@ -195,15 +196,16 @@ impl<'a> Run<'a> {
             inputs.progress,
             &plan.options,
         );
-        let graph = build(
-            &Sight {
-                tree: inputs.tree,
-                state: &plan.prior_state,
-                schemas,
-                invoke: &plan.options.invoke,
-            },
-            None,
-        );
+        let selection = &plan.options.selection;
+        let sight = Sight {
+            tree: inputs.tree,
+            state: &plan.prior_state,
+            schemas,
+            invoke: &plan.options.invoke,
+            selection,
+        };
+        let graph = build(&sight, None);
+        let all = (!selection.is_whole()).then(|| build_whole(&sight));
         let mut state = plan.prior_state.clone();
         for (name, output) in &plan.outputs {
             match output.action {
@@ -246,7 +248,7 @@ impl<'a> Run<'a> {
                 state,
                 dirty,
             ),
-            order: Order::of(&graph, inputs.tree),
+            order: Order::of(all.as_ref().unwrap_or(&graph), &graph, inputs.tree),
             counts: Mutex::default(),
             checks: Mutex::new(checks_before(plan)),
             instances: Mutex::default(),
@@ -346,9 +348,12 @@ impl<'a> Run<'a> {
             Op::Configure(provider) => self.engine.configure(provider, false).await,
             Op::Call(module) => parts::call(tree, values, module),
             Op::Variable(module, name) => parts::variable(tree, values, module, name),
-            Op::Validate(module, name) => parts::validation(tree, values, module, name, |address, check| {
-                lock(&self.checks).insert(address, check);
-            }),
+            Op::Validate(module, name) => {
+                let decided = self.plan.options.selection.is_whole();
+                parts::validation(tree, values, module, name, decided, |address, check| {
+                    lock(&self.checks).insert(address, check);
+                })
+            }
             Op::Local(module, name) => parts::local(values, module, name),
             Op::Write(at) => self.write(*at).await,
             Op::Read(at) => self.read(*at).await,
@@ -398,7 +403,9 @@ impl<'a> Run<'a> {
                 Ok(evaluated) => {
                     diags.extend(evaluated.diags);
                     if module.is_root() {
-                        self.keep_output(name, evaluated.value, evaluated.sensitive);
+                        // Where something is left out of a run, what it would give is not known even now.
+                        let value = known_part(evaluated.value);
+                        self.keep_output(name, value, evaluated.sensitive);
                     } else {
                         instance.set_output(name, evaluated.value);
                     }
@@ -463,7 +470,7 @@ impl<'a> Run<'a> {
             return Ok(found.clone());
         }
         let scope = module.scope();
-        let expansion = Arc::new(expand(config.count.as_ref(), config.for_each.as_ref(), &scope)?);
+        let expansion = Arc::new(expand_resource(config, &scope)?);
         lock(&self.expansions).insert(resource.clone(), expansion.clone());
         Ok(expansion)
     }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use ashlar_addr::{AbsResource, ConfigResource, InstanceKey};
+use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Change, Mode, ModuleValues, asserts, combine,
+    Action, Change, Expansion, Mode, ModuleValues, asserts, combine,
     instance::{
         conditions::{check_postconditions, check_preconditions},
         stored::to_object,
     },
-    lock, stored_value,
+    lock, stored_value, value_beside,
 };
 use ashlar_value::Value;
 
@@ -72,8 +72,31 @@ impl Run<'_> {
         if diags.has_errors() {
             return Err(diags);
         }
-        module.set_resource(&resource.resource, combine(&expansion, values));
+        let value = if let Expansion::Switched(false) = *expansion {
+            let schema = self
+                .engine
+                .resource_schema(&config.provider_config.provider, &resource.resource)?;
+            Value::null(schema.block.ty())
+        } else if self.plan.options.selection.is_whole() {
+            combine(&expansion, values)
+        } else {
+            let is_gone = |key: &InstanceKey| self.goes(&resource.instance(key.clone()));
+            let (schemas, state) = (self.engine.schemas, &self.plan.prior_state);
+            value_beside(schemas, state, resource, config, values, is_gone)?
+        };
+        module.set_resource(&resource.resource, value);
         Ok(diags)
+    }
+
+    /// Is the current object of an instance destroyed or forgotten?
+    fn goes(&self, address: &ResourceInstance) -> bool {
+        let planned = self.changes.get(&address.resource).into_iter().flatten();
+        let mut changes = planned.filter_map(|at| self.plan.changes.get(*at));
+        changes.any(|change| {
+            change.address == *address
+                && change.deposed.is_none()
+                && matches!(change.action, Action::Delete | Action::Forget)
+        })
     }
 
     /// Decides the conditions of an instance that does not change: those that planning could not decide yet, and all others

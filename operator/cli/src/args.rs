@@ -85,18 +85,33 @@ pub(crate) struct Values {
 /// Choices about the plan.
 #[derive(Args)]
 pub(crate) struct Choices {
-    /// Do not read the objects before planning.
-    #[arg(long)]
-    pub(crate) no_refresh: bool,
+    /// Read the objects before planning? With `--refresh=false` the state is taken as it is.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value = "true",
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = truth,
+        action = clap::ArgAction::Set
+    )]
+    pub(crate) refresh: bool,
     /// Plan only to take over what changed outside.
     #[arg(long)]
     pub(crate) refresh_only: bool,
     /// Replace this instance even without need.
-    #[arg(long = "replace", value_name = "ADDRESS")]
+    #[arg(long = "replace", value_name = "ADDRESS", value_parser = managed)]
     pub(crate) replace: Vec<ashlar_addr::ResourceInstance>,
     /// Invoke this action and do nothing else.
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) invoke: Option<ashlar_addr::ActionInstance>,
+    /// Plan only this module, resource or instance, and what it needs (repeat for more).
+    #[arg(long = "target", value_name = "ADDRESS", conflicts_with = "excludes")]
+    pub(crate) targets: Vec<ashlar_addr::Target>,
+    /// Leave out this module, resource or instance, and what needs it (repeat for more).
+    #[arg(long = "exclude", value_name = "ADDRESS")]
+    pub(crate) excludes: Vec<ashlar_addr::Target>,
     /// Provider calls at once.
     #[arg(long, default_value_t = 10)]
     pub(crate) parallelism: usize,
@@ -122,21 +137,43 @@ pub(crate) struct Language {
     pub(crate) dialect: ashlar_value::Dialect,
 }
 
+/// A truth value in any spelling that Terraform's options take.
+fn truth(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("either true or false should stand here"),
+    }
+}
+
+/// An instance of what is managed: nothing else can be replaced.
+fn managed(text: &str) -> Result<ashlar_addr::ResourceInstance, String> {
+    let instance: ashlar_addr::ResourceInstance = text
+        .parse()
+        .map_err(|fault: ashlar_addr::ParseError| fault.to_string())?;
+    match instance.resource.resource.mode {
+        ashlar_addr::Mode::Managed => Ok(instance),
+        ashlar_addr::Mode::Data | ashlar_addr::Mode::Ephemeral => {
+            Err("only instances of managed resources can be replaced".to_owned())
+        }
+    }
+}
+
 impl Choices {
     /// Why these choices do not go together; source: Terraform `internal/command/arguments/extended.go`.
     pub(crate) fn conflict(&self, destroy: bool) -> Option<&'static str> {
         let Self {
             refresh_only,
-            no_refresh,
+            refresh,
             replace,
             invoke,
             ..
         } = self;
         if *refresh_only && destroy {
             Some("--refresh-only changes no object, so it cannot go together with destroying all of them.")
-        } else if *refresh_only && *no_refresh {
+        } else if *refresh_only && !*refresh {
             Some(
-                "--refresh-only does nothing but read the objects, so it cannot go together with --no-refresh.",
+                "--refresh-only does nothing but read the objects, so it cannot go together with --refresh=false.",
             )
         } else if *refresh_only && !replace.is_empty() {
             Some("--refresh-only changes no object, so it cannot go together with --replace.")
@@ -164,6 +201,9 @@ pub(crate) struct PlanArgs {
     /// Plan to destroy everything.
     #[arg(long)]
     pub(crate) destroy: bool,
+    /// Write the configuration of imported objects that nothing declares into this new file.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) generate_config_out: Option<PathBuf>,
     /// End with status 2 if there are changes.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
@@ -453,10 +493,43 @@ mod tests {
         check("", true, true);
         check("--refresh-only", false, true);
         check("--refresh-only", true, false);
-        check("--refresh-only --no-refresh", false, false);
+        check("--refresh-only --refresh=false", false, false);
+        check("--refresh-only --refresh=true", false, true);
         check("--refresh-only --replace a.b", false, false);
         check("--replace a.b", true, false);
         check("--replace a.b", false, true);
+    }
+
+    #[test]
+    fn options_are_taken_as_terraform_spells_them() {
+        let parse = |arguments: &str| {
+            let words = format!("ashlar plan {arguments}");
+            let words = with_two_dashes(words.split_whitespace().map(OsString::from));
+            match Cli::try_parse_from(words) {
+                Ok(Cli {
+                    command: Command::Plan(args),
+                    ..
+                }) => Some(args.choices),
+                _ => None,
+            }
+        };
+        let taken =
+            parse("-refresh=false -parallelism=3 -target=module.m[0] -target a.b -replace=a.b[0]").unwrap();
+        assert!(!taken.refresh);
+        assert_eq!(taken.parallelism, 3);
+        let targets: Vec<String> = taken.targets.iter().map(ToString::to_string).collect();
+        assert_eq!(targets, ["module.m[0]", "a.b"]);
+        assert!(parse("-refresh").unwrap().refresh);
+        assert!(parse("").unwrap().refresh);
+        assert_eq!(parse("-exclude=data.a.b").unwrap().excludes.len(), 1);
+        for refused in [
+            "-refresh=maybe",
+            "-replace=data.a.b",
+            "-target=a",
+            "-target=a.b -exclude=a.c",
+        ] {
+            assert!(parse(refused).is_none(), "{refused}");
+        }
     }
 
     #[test]

@@ -67,6 +67,15 @@ pub enum Absent {
     Unknown,
 }
 
+/// What becomes of validations that look at variables alone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Validations {
+    /// They are decided with the values.
+    Decided,
+    /// They are left to a plan, which may leave out what the variable is for.
+    Left,
+}
+
 /// Reads a file of values (`*.tfvars`, `*.tfvars.json`).
 pub fn parse_values_file(
     name: impl Into<Arc<str>>,
@@ -112,12 +121,14 @@ pub fn parse_values_file(
 }
 
 /// The value of every variable, as references see it: converted, defaults filled in, marked. Validations that look only
-/// at variables, and call no provider, are run; others are for a plan (see [`looks_at_variables_only`]). With errors the values
+/// at variables, and call no provider, are run if that is wanted; others are for a plan (see [`looks_at_variables_only`]). With
+/// errors the values
 /// are not fit to be used.
 pub fn resolve_variables(
     module: &Module,
     inputs: &BTreeMap<Arc<str>, Input>,
     absent: Absent,
+    validations: Validations,
     caps: &dyn Caps,
     sources: &mut Sources,
 ) -> (BTreeMap<Arc<str>, Value>, Diags) {
@@ -155,7 +166,7 @@ pub fn resolve_variables(
             given.and_then(|given| given.place).unwrap_or(variable.declared),
         );
     }
-    if !diags.has_errors() {
+    if !diags.has_errors() && validations == Validations::Decided {
         let scope = Variables {
             values: &values,
             caps,

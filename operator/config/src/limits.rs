@@ -6,8 +6,6 @@ use ashlar_eval::evaluate_constant;
 
 use crate::{Lifecycle, Module, Tree};
 
-const ENABLED: &str = "enabled arguments";
-
 /// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
     let mut found: Vec<(&str, Span)> = Vec::new();
@@ -51,8 +49,6 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     );
     let repeated = module.providers.values().filter(|block| block.for_each.is_some());
     found.extend(repeated.map(|block| ("provider blocks with for_each", block.header)));
-    let switched = module.calls.values().filter_map(|call| call.enabled.as_ref());
-    found.extend(switched.map(|enabled| (ENABLED, enabled.span)));
     for (resource, config) in &module.resources {
         found.extend(of_opentofu(&config.lifecycle));
         if resource.mode == Mode::Ephemeral {
@@ -73,7 +69,6 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
 
 /// What OpenTofu's `lifecycle` blocks can say more.
 fn of_opentofu(lifecycle: &Lifecycle) -> impl Iterator<Item = (&'static str, Span)> {
-    let enabled = lifecycle.enabled.as_ref().map(|enabled| (ENABLED, enabled.span));
     let prevented = lifecycle.prevent_destroy_when.as_ref();
     let prevented = prevented.map(|expr| ("prevent_destroy arguments that are computed", expr.span));
     // Objects are destroyed anyhow.
@@ -82,7 +77,7 @@ fn of_opentofu(lifecycle: &Lifecycle) -> impl Iterator<Item = (&'static str, Spa
         faults.has_errors() || value.as_bool() != Some(true)
     });
     let destroyed = destroyed.map(|expr| ("destroy arguments other than true", expr.span));
-    enabled.into_iter().chain(prevented).chain(destroyed)
+    prevented.into_iter().chain(destroyed)
 }
 
 fn not_yet(what: &str, span: Span) -> Diag {
@@ -135,7 +130,7 @@ mod tests {
         let resource = |lifecycle: &str| {
             format!("resource \"a_b\" \"c\" {{\n  lifecycle {{\n    {lifecycle}\n  }}\n}}\n")
         };
-        check(&resource("enabled = true"), &[(refused, "enabled")]);
+        check(&resource("enabled = true"), &[]);
         check(
             &resource("prevent_destroy = var.a"),
             &[(refused, "prevent_destroy")],
@@ -144,7 +139,7 @@ mod tests {
         check(&resource("destroy = false"), &[(refused, "destroy")]);
         check(&resource("destroy = true"), &[]);
         let call = "module \"m\" {\n  source = \"./m\"\n  lifecycle {\n    enabled = true\n  }\n}\n";
-        check(call, &[(refused, "enabled")]);
+        check(call, &[]);
         let provider = "provider \"a\" {\n  alias    = \"b\"\n  for_each = {}\n}\n";
         check(provider, &[(refused, "for_each")]);
         check(

@@ -133,6 +133,19 @@ impl Tree {
         all
     }
 
+    /// The provider configuration for a resource that is imported into and declared nowhere.
+    pub fn provider_of_made_up(&self, resource: &ConfigResource) -> Option<ProviderConfig> {
+        let root = self.root();
+        let (local, _) = root
+            .made_up()
+            .find(|(_, own)| resource.module.is_root() && **own == resource.resource)?;
+        Some(ProviderConfig {
+            module: ModuleAddr::root(),
+            provider: root.source_of(&local.name),
+            alias: local.alias,
+        })
+    }
+
     /// The call that a module is the callee of, with the calling module's path.
     pub fn call(&self, path: &ModuleAddr) -> Option<(ModuleAddr, &ModuleCall)> {
         let (name, parent) = path.0.split_last()?;

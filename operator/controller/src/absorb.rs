@@ -230,6 +230,7 @@ mod tests {
             truncated: false,
             warnings: Vec::new(),
             basis: Basis::default(),
+            partial: false,
         }
     }
 

@@ -159,7 +159,9 @@ pub(crate) fn next_look(seen: &Seen, decision: &Decision, Times { interval, retr
         Decision::Wait(Wait::Failure { until: time, .. }) => until(*time),
         Decision::Wait(Wait::Obstacle(_)) if seen.deleting => Duration::from_secs(5),
         Decision::Wait(Wait::Obstacle(_)) => retry,
-        Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => seen.due.map_or(interval, until),
+        Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly | Rest::Observed) => {
+            seen.due.map_or(interval, until)
+        }
         // A change wakes; this is for those that were missed.
         Decision::Wait(Wait::Inputs(_) | Wait::Approval { .. } | Wait::Uncertain(_))
         | Decision::Rest(Rest::Gone | Rest::Suspended { .. } | Rest::Draining) => interval,

@@ -165,15 +165,32 @@ impl Writer {
                     .plan
                     .as_ref()
                     .is_some_and(|plan| plan.standing == Standing::Applied);
+                let limits = limits(status);
                 if applied {
-                    self.settled("True", "Applied", &format!("The plan ({changes}) was applied."));
+                    let message = format!("The plan ({changes}) was applied.{limits}");
+                    self.settled("True", "Applied", &message);
                 } else {
-                    self.settled("True", "NoChanges", "The objects are as the module says.");
+                    let message = format!("The objects are as the module says.{limits}");
+                    self.settled("True", "NoChanges", &message);
                 }
             }
+            Rest::Destroyed if is_partial(status) => {
+                let message = format!("The objects of the plan are destroyed.{}", limits(status));
+                self.settled("True", "Destroyed", &message);
+            }
             Rest::Destroyed => self.settled("True", "Destroyed", "All objects are destroyed."),
+            Rest::Observed => {
+                let message = format!(
+                    "The state is as the objects are; whether those are as the module says is not looked at, since spec.mode \
+                     is Observe.{}",
+                    limits(status)
+                );
+                self.settled("True", "Observed", &message);
+            }
             Rest::PlanOnly => {
-                let message = format!("The plan ({changes}) is not applied, since spec.mode is PlanOnly.");
+                let limits = limits(status);
+                let message =
+                    format!("The plan ({changes}) is not applied, since spec.mode is PlanOnly.{limits}");
                 self.settled("False", "PlanOnly", &message);
             }
         }
@@ -203,13 +220,15 @@ impl Writer {
                 self.retrying("LockHeld", &lock.told);
             }
             Wait::Approval { digest, refused } => {
-                let destroys = status
-                    .plan
-                    .as_ref()
-                    .is_some_and(|plan| plan.kind == PlanKind::Destroy);
-                let what = if destroys { "destroys" } else { "changes" };
+                let what = match status.plan.as_ref().map(|plan| plan.kind) {
+                    Some(PlanKind::Destroy) => "destroys",
+                    Some(PlanKind::Refresh) => "takes over into the state",
+                    Some(PlanKind::Apply) | None => "changes",
+                };
                 let mut message = format!(
-                    "The plan {digest} {what} {changes}. To have it applied, set spec.approval.approvedPlan to its whole digest."
+                    "The plan {digest} {what} {changes}.{} To have it applied, set spec.approval.approvedPlan to its whole \
+                     digest.",
+                    limits(status)
                 );
                 let left = status
                     .run
@@ -281,17 +300,20 @@ impl Writer {
                         PLANNED,
                         "True",
                         "ChangesPending",
-                        &format!("The plan is {}.", plan.summary.text),
+                        &format!("The plan is {}.{}", plan.summary.text, limits(status)),
                     );
                 }
-                Standing::Empty => self.set(
-                    PLANNED,
-                    "True",
-                    "NoChanges",
-                    "The objects are as the module says.",
-                ),
+                Standing::Empty => {
+                    let found = match plan.kind {
+                        PlanKind::Refresh => "Nothing changed outside.",
+                        PlanKind::Apply | PlanKind::Destroy => "The objects are as the module says.",
+                    };
+                    let message = format!("{found}{}", limits(status));
+                    self.set(PLANNED, "True", "NoChanges", &message);
+                }
                 Standing::Applied => {
-                    self.set(PLANNED, "True", "NoChanges", "The newest plan was applied.");
+                    let message = format!("The newest plan was applied.{}", limits(status));
+                    self.set(PLANNED, "True", "NoChanges", &message);
                 }
             },
             (None, None) => self.clear(PLANNED),
@@ -314,6 +336,19 @@ impl Writer {
                 None => self.clear(APPLIED),
             },
         }
+    }
+}
+
+fn is_partial(status: &WorkspaceStatus) -> bool {
+    status.plan.as_ref().is_some_and(|plan| plan.partial)
+}
+
+/// What must be said beside all that is told of a plan that is limited.
+fn limits(status: &WorkspaceStatus) -> &'static str {
+    if is_partial(status) {
+        " It is a partial plan: spec.plan.targets or spec.plan.exclude limits it, so other changes may be left."
+    } else {
+        ""
     }
 }
 
@@ -346,7 +381,9 @@ fn approval(
                 Gate::Auto => state(ApprovalState::NotRequired),
             }
         }
-        Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly) => state(ApprovalState::NotRequired),
+        Decision::Rest(Rest::InSync | Rest::Destroyed | Rest::PlanOnly | Rest::Observed) => {
+            state(ApprovalState::NotRequired)
+        }
         Decision::Plan { .. } | Decision::Watch(Stage::Plan) => {
             let cause = match decision {
                 Decision::Plan { cause, .. } => Some(*cause),

@@ -131,6 +131,8 @@ pub(crate) struct PlanSeen {
     pub(crate) lineage: String,
     pub(crate) serial: u64,
     pub(crate) begun: Option<String>,
+    /// May it leave out something?
+    pub(crate) partial: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -196,6 +198,8 @@ pub(crate) enum Rest {
     InSync,
     /// Changes are shown and never made.
     PlanOnly,
+    /// The state is as the objects are.
+    Observed,
     /// All is destroyed.
     Destroyed,
 }
@@ -249,7 +253,7 @@ impl Decision {
 pub(crate) fn decide(seen: &Seen) -> Decision {
     if let Some(run) = seen.run {
         // For an object that goes, nothing more should come into being.
-        let unwanted = seen.deleting && run.kind == PlanKind::Apply;
+        let unwanted = seen.deleting && run.kind != PlanKind::Destroy;
         return if unwanted || seen.draining {
             Decision::Stop(run.stage)
         } else {
@@ -274,10 +278,11 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
             },
         };
     }
-    let kind = if seen.deleting || seen.mode == Mode::Destroy {
-        PlanKind::Destroy
-    } else {
-        PlanKind::Apply
+    let kind = match seen.mode {
+        _ if seen.deleting => PlanKind::Destroy,
+        Mode::Destroy => PlanKind::Destroy,
+        Mode::Observe => PlanKind::Refresh,
+        Mode::Manage | Mode::PlanOnly => PlanKind::Apply,
     };
     if seen.suspended {
         return Decision::Rest(Rest::Suspended {
@@ -358,6 +363,7 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
         }
         Standing::Empty | Standing::Applied if seen.deleting => Decision::Release { forget: vacant },
         Standing::Empty | Standing::Applied if kind == PlanKind::Destroy => again(Rest::Destroyed),
+        Standing::Empty | Standing::Applied if kind == PlanKind::Refresh => again(Rest::Observed),
         Standing::Empty | Standing::Applied => again(Rest::InSync),
         Standing::Pending if seen.mode == Mode::PlanOnly && !seen.deleting => again(Rest::PlanOnly),
         Standing::Pending => gate(seen, plan),
@@ -428,7 +434,8 @@ fn stale(seen: &Seen, kind: PlanKind, inputs: &str) -> Option<Cause> {
         return Some(Cause::NeverPlanned);
     };
     let state = &seen.state;
-    if plan.kind != kind {
+    // An object that goes leaves nothing behind because a plan was limited.
+    if plan.kind != kind || seen.deleting && plan.partial {
         Some(Cause::ModeChanged)
     } else if plan.inputs != inputs {
         Some(Cause::InputsChanged)

@@ -514,7 +514,12 @@ fn digest(
     env: &[(String, String)],
     keys: &WorkspaceKeys,
 ) -> String {
-    let settings = format!("{} {:?}", spec.plan.refresh, spec.plan.replace);
+    let plan = &spec.plan;
+    let mut settings = format!("{} {:?}", plan.refresh, plan.replace);
+    // Without limits the digest is as it was before there were any, so that no plan is made anew for that.
+    if !(plan.targets.is_empty() && plan.exclude.is_empty()) {
+        settings = format!("{settings} {:?} {:?}", plan.targets, plan.exclude);
+    }
     let mut parts: Vec<(&[u8], &[u8])> = Vec::new();
     parts.push((b"workspace", spec.terraform_workspace.as_bytes()));
     let dialect = format!("{:?}", spec.dialect);

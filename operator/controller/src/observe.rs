@@ -425,6 +425,7 @@ fn plan_seen(status: &WorkspaceStatus) -> Option<PlanSeen> {
         lineage: plan.basis.lineage.clone(),
         serial: u64::try_from(plan.basis.serial).unwrap_or(0),
         begun: plan.basis.begun_plan.clone(),
+        partial: plan.partial,
     })
 }
 

@@ -1,12 +1,11 @@
 //! One run that plans: from inputs and state to a stored plan. It changes no object of the outside.
 
-use std::{collections::BTreeMap, ffi::OsString, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, str::FromStr, sync::Arc};
 
-use ashlar_addr::ResourceInstance;
-use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanStatus, PlanSummary, Standing, Workspace};
+use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanSettings, PlanStatus, PlanSummary, Standing, Workspace};
 use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
-use ashlar_plan::{Action, Mode, Options, Plan, Schemas, Summary, show::redacted_changes, wire};
+use ashlar_plan::{Action, Mode, Options, Plan, Schemas, Selection, Summary, show::redacted_changes, wire};
 use ashlar_port::{Record, RunStore};
 use ashlar_runner::{Given, Modules, PlanOutcome, PlanRequest, bounded, load_module};
 use ashlar_state::settled_as;
@@ -98,7 +97,8 @@ pub(crate) async fn run(job: Job, kind: PlanKind, from: Material, before: Worksp
             .status
             .as_ref()
             .and_then(|status| status.last_applied_plan.clone());
-        let work = attempt(&job, &mut held, kind, from, last_applied);
+        let whole = before.metadata.deletion_timestamp.is_some();
+        let work = attempt(&job, &mut held, kind, from, whole, last_applied);
         let limited = async { tokio::time::timeout(job.timeout, work).await };
         let outcome = apart(until_stopped(&job.tracked.stop, limited));
         match outcome {
@@ -139,6 +139,7 @@ async fn attempt(
     held: &mut Held,
     kind: PlanKind,
     from: Material,
+    whole: bool,
     last_applied: Option<String>,
 ) -> Ended {
     let plans = PlanStore::new(
@@ -179,7 +180,14 @@ async fn attempt(
         }
     };
     let secrets = ready.secrets.clone();
-    let options = match options(job, kind, ready.dialect) {
+    let chosen = options(
+        &job.spec.plan,
+        kind,
+        whole,
+        &job.spec.terraform_workspace,
+        ready.dialect,
+    );
+    let options = match chosen {
         Ok(options) => options,
         Err(diag) => {
             let fault = Fault {
@@ -212,6 +220,7 @@ async fn attempt(
         folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),
         held: package.held(),
+        generate: None,
     };
     let PlanOutcome {
         plan,
@@ -390,31 +399,46 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
     }
 }
 
-fn options(job: &Job, kind: PlanKind, dialect: Dialect) -> Result<Options, Diag> {
-    let settings = &job.spec.plan;
-    let replace = settings.replace.iter().map(|address| {
-        address.parse::<ResourceInstance>().map_err(|_| {
-            Diag::error(
-                "Invalid address",
-                format!("spec.plan.replace names {address:?}, which is no resource instance."),
-            )
-        })
-    });
+/// The person's choices. What is `whole` is not limited: an object that goes takes everything along.
+fn options(
+    settings: &PlanSettings,
+    kind: PlanKind,
+    whole: bool,
+    workspace: &str,
+    dialect: Dialect,
+) -> Result<Options, Diag> {
+    let replace = addresses("replace", "resource instance", &settings.replace)?;
+    let selection = Selection {
+        targets: addresses("targets", "module, resource or instance", &settings.targets)?,
+        excludes: addresses("exclude", "module, resource or instance", &settings.exclude)?,
+    };
     Ok(Options {
         mode: match kind {
             PlanKind::Apply => Mode::Normal,
             PlanKind::Destroy => Mode::Destroy,
+            PlanKind::Refresh => Mode::RefreshOnly,
         },
-        refresh: settings.refresh,
+        refresh: settings.refresh || kind == PlanKind::Refresh,
         replace: match kind {
-            PlanKind::Apply => replace.collect::<Result<_, _>>()?,
-            PlanKind::Destroy => Vec::new(),
+            PlanKind::Apply => replace,
+            PlanKind::Destroy | PlanKind::Refresh => Vec::new(),
         },
         parallelism: usize::try_from(settings.parallelism).unwrap_or(1).max(1),
-        workspace: job.spec.terraform_workspace.clone(),
+        workspace: workspace.to_owned(),
         dialect,
         invoke: Vec::new(),
+        selection: if whole { Selection::whole() } else { selection },
     })
+}
+
+/// Reads the addresses of a list of `spec.plan`.
+fn addresses<T: FromStr>(field: &str, what: &str, texts: &[String]) -> Result<Vec<T>, Diag> {
+    let fault = |text: &String| {
+        let detail = format!("spec.plan.{field} names {text:?}, which is no {what}.");
+        Diag::error("Invalid address", detail)
+    };
+    let read = texts.iter().map(|text| text.parse().map_err(|_| fault(text)));
+    read.collect()
 }
 
 /// Settles uncertain changes of objects that the state knows and the plan has just read: what the plan says of them is
@@ -481,7 +505,7 @@ fn plan_status(
             actions: count(summary.actions),
             outputs: count(summary.outputs),
             drift: count(summary.drift),
-            text: short(&summary),
+            text: short(&summary, kind),
         },
         truncated: changes.len() > SHOWN,
         changes: changes
@@ -498,11 +522,15 @@ fn plan_status(
             .collect(),
         warnings,
         basis,
+        partial: !plan.options.selection.is_whole(),
     }
 }
 
 /// The counts in short.
-fn short(summary: &Summary) -> String {
+fn short(summary: &Summary, kind: PlanKind) -> String {
+    if kind == PlanKind::Refresh {
+        return format!("{} drifted, {} outputs", summary.drift, summary.outputs);
+    }
     let creates = summary.creates + summary.replaces;
     let deletes = summary.deletes + summary.replaces;
     let more = [
@@ -539,5 +567,54 @@ fn clip(name: String) -> String {
     match name.char_indices().nth(LONGEST_NAME) {
         Some((at, _)) => format!("{}…", &name[..at]),
         None => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(settings: &PlanSettings, kind: PlanKind, whole: bool) -> Result<Options, Diag> {
+        options(settings, kind, whole, "default", Dialect::Terraform)
+    }
+
+    #[test]
+    fn settings_become_the_choices_of_a_plan() {
+        let settings = PlanSettings {
+            refresh: false,
+            replace: vec!["a.b".to_owned()],
+            targets: vec!["module.m[0]".to_owned(), "a.b".to_owned()],
+            ..PlanSettings::default()
+        };
+        let of = |kind, whole| chosen(&settings, kind, whole).unwrap();
+        let apply = of(PlanKind::Apply, false);
+        assert_eq!((apply.refresh, apply.replace.len()), (false, 1));
+        assert_eq!(apply.selection.targets.len(), 2);
+        let observe = of(PlanKind::Refresh, false);
+        assert_eq!((observe.mode, observe.refresh), (Mode::RefreshOnly, true));
+        assert!(observe.replace.is_empty());
+        assert!(!of(PlanKind::Destroy, false).selection.is_whole());
+        assert!(of(PlanKind::Destroy, true).selection.is_whole());
+    }
+
+    #[test]
+    fn an_address_that_is_none_is_refused_with_the_field_that_names_it() {
+        let refused = |settings: PlanSettings| chosen(&settings, PlanKind::Apply, false).unwrap_err().detail;
+        let list = || vec!["a".to_owned()];
+        let replace = PlanSettings {
+            replace: list(),
+            ..PlanSettings::default()
+        };
+        let targets = PlanSettings {
+            targets: list(),
+            ..PlanSettings::default()
+        };
+        let exclude = PlanSettings {
+            exclude: list(),
+            ..PlanSettings::default()
+        };
+        assert!(refused(replace).contains("spec.plan.replace"));
+        assert!(refused(targets).contains("spec.plan.targets"));
+        assert!(refused(exclude).contains("spec.plan.exclude"));
     }
 }

@@ -98,13 +98,22 @@ impl<N: Clone + Eq + Hash + Ord> Graph<N> {
 
     /// All nodes that need one of these, directly or through others, and these themselves.
     pub fn needing<'a>(&'a self, nodes: impl IntoIterator<Item = &'a N>) -> HashSet<&'a N> {
+        self.reached(nodes, Direction::Incoming)
+    }
+
+    /// All nodes that one of these needs, directly or through others, and these themselves.
+    pub fn needed_by<'a>(&'a self, nodes: impl IntoIterator<Item = &'a N>) -> HashSet<&'a N> {
+        self.reached(nodes, Direction::Outgoing)
+    }
+
+    fn reached<'a>(&'a self, nodes: impl IntoIterator<Item = &'a N>, direction: Direction) -> HashSet<&'a N> {
         let known = nodes.into_iter().filter_map(|node| self.index.get(node));
         let mut open: Vec<NodeIndex> = known.copied().collect();
         let mut found: HashSet<NodeIndex> = open.iter().copied().collect();
         while let Some(at) = open.pop() {
-            for dependent in self.inner.neighbors_directed(at, Direction::Incoming) {
-                if found.insert(dependent) {
-                    open.push(dependent);
+            for further in self.inner.neighbors_directed(at, direction) {
+                if found.insert(further) {
+                    open.push(further);
                 }
             }
         }
@@ -112,6 +121,29 @@ impl<N: Clone + Eq + Hash + Ord> Graph<N> {
             .into_iter()
             .filter_map(|at| self.inner.node_weight(at))
             .collect()
+    }
+
+    /// The part of the graph that holds only nodes of which `keep` is true.
+    #[must_use]
+    pub fn part(&self, keep: impl Fn(&N) -> bool) -> Self {
+        let mut part = Self::new();
+        for node in self.nodes().filter(|node| keep(node)) {
+            part.add(node.clone());
+            for dependency in self.dependencies(node).filter(|node| keep(node)) {
+                part.depend(node.clone(), dependency.clone());
+            }
+        }
+        part
+    }
+
+    /// Adds all nodes of another graph, and what they need there.
+    pub fn merge(&mut self, other: &Self) {
+        for node in other.nodes() {
+            self.add(node.clone());
+            for dependency in other.dependencies(node) {
+                self.depend(node.clone(), dependency.clone());
+            }
+        }
     }
 
     /// Groups of nodes that need each other in a circle, each sorted; empty if the graph is acyclic.
@@ -259,6 +291,20 @@ mod tests {
         let mut found: Vec<_> = graph.needing([&"b", &"x"]).into_iter().copied().collect();
         found.sort();
         assert_eq!(found, ["b", "c", "d", "e", "x"]);
+        let mut found: Vec<_> = graph.needed_by([&"c", &"e"]).into_iter().copied().collect();
+        found.sort();
+        assert_eq!(found, ["a", "b", "c", "e", "x"]);
+    }
+
+    #[test]
+    fn a_part_keeps_what_its_nodes_need_of_each_other() {
+        let whole = graph(&[("b", "a"), ("c", "b"), ("d", "b"), ("d", "c")]);
+        let mut part = whole.part(|node| *node != "b");
+        assert_eq!(part.nodes().copied().collect::<Vec<_>>(), ["a", "c", "d"]);
+        assert_eq!(part.dependencies(&"d").copied().collect::<Vec<_>>(), ["c"]);
+        part.merge(&graph(&[("a", "x")]));
+        assert_eq!(part.order().unwrap().len(), 4);
+        assert_eq!(part.dependencies(&"a").copied().collect::<Vec<_>>(), ["x"]);
     }
 
     #[test]

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_addr::{ConfigResource, Mode as ResourceMode};
+use ashlar_addr::{ConfigResource, Mode as ResourceMode, Target};
 use ashlar_value::Value;
 use hmac::{Hmac, Mac};
 use serde_json::{Value as Json, json};
@@ -168,6 +168,8 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
             "workspace": plan.options.workspace,
             "dialect": plan.options.dialect.name(),
             "invoke": plan.options.invoke.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            "targets": addresses(&plan.options.selection.targets),
+            "excludes": addresses(&plan.options.selection.excludes),
         },
         "changes": changes(&plan.changes),
         "steps": steps,
@@ -175,6 +177,10 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         "outputs": outputs,
         "invocations": invocations,
     })
+}
+
+fn addresses(named: &[Target]) -> Vec<String> {
+    named.iter().map(ToString::to_string).collect()
 }
 
 /// What was read of data sources that planned objects depend on while something of those is not known yet: it may go into
@@ -277,7 +283,14 @@ mod tests {
 
     #[test]
     fn whatever_changes_what_apply_does_changes_the_digest() {
-        let edits: [fn(&mut Plan); 11] = [
+        let edits: [fn(&mut Plan); 13] = [
+            |plan| plan.options.selection.targets.push("kiln_pot.a".parse().unwrap()),
+            |plan| {
+                plan.options
+                    .selection
+                    .excludes
+                    .push("kiln_pot.a".parse().unwrap())
+            },
             |plan| plan.options.dialect = ashlar_value::Dialect::OpenTofu,
             |plan| plan.changes[0].private = Arc::from(*b"p"),
             |plan| plan.changes[0].dependencies = [plan.changes[1].address.resource.config()].into(),

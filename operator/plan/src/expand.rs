@@ -1,10 +1,11 @@
-//! count and for_each to instances.
+//! count, for_each and enabled to instances.
 //!
 //! Source: Terraform `internal/terraform/eval_count.go`, `eval_for_each.go`. A value that must be known to tell which
 //! instances exist is refused while unknown: a plan never guesses.
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use ashlar_config::{ModuleCall, ResourceConfig};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Scope, evaluate};
 use ashlar_syntax::Expr;
@@ -14,6 +15,7 @@ use crate::values::Expansion;
 
 const COUNT: &str = "Invalid count argument";
 const FOR_EACH: &str = "Invalid for_each argument";
+const ENABLED: &str = "Invalid enabled argument";
 
 /// The instances of a block with these arguments.
 pub fn expand(count: Option<&Expr>, for_each: Option<&Expr>, scope: &dyn Scope) -> Result<Expansion, Diags> {
@@ -22,6 +24,53 @@ pub fn expand(count: Option<&Expr>, for_each: Option<&Expr>, scope: &dyn Scope) 
         (None, Some(expr)) => expand_for_each(expr, scope).map(Expansion::ForEach),
         (None, None) => Ok(Expansion::Single),
     }
+}
+
+/// The instances of a resource: as [`expand`], or one that may be switched off (OpenTofu).
+pub fn expand_resource(config: &ResourceConfig, scope: &dyn Scope) -> Result<Expansion, Diags> {
+    match &config.lifecycle.enabled {
+        Some(enabled) => expand_enabled(&enabled.expr, scope).map(Expansion::Switched),
+        None => expand(config.count.as_ref(), config.for_each.as_ref(), scope),
+    }
+}
+
+/// The instances of a called module, likewise.
+pub(crate) fn expand_call(call: &ModuleCall, scope: &dyn Scope) -> Result<Expansion, Diags> {
+    match &call.enabled {
+        Some(enabled) => expand_enabled(&enabled.expr, scope).map(Expansion::Switched),
+        None => expand(call.count.as_ref(), call.for_each.as_ref(), scope),
+    }
+}
+
+/// Source: OpenTofu `internal/lang/evalchecks/eval_lifecycle_enabled.go`.
+fn expand_enabled(expr: &Expr, scope: &dyn Scope) -> Result<bool, Diags> {
+    let fail = |detail: &str| Diags::from(Diag::error(ENABLED, detail).at(expr.span));
+    let value = value_of(expr, scope)?;
+    if value.marks().contains(Mark::Sensitive) {
+        return Err(fail(
+            "The enabled value is sensitive, and whether there is an instance would show it. Use a value that is not.",
+        ));
+    }
+    if value.marks().contains(Mark::Ephemeral) {
+        return Err(fail(
+            "The enabled value is ephemeral, so it may differ between plan and apply; use a lasting value.",
+        ));
+    }
+    let (value, _) = value.unmark();
+    if value.is_null() {
+        return Err(fail("The enabled value is null; it must be true or false."));
+    }
+    if !value.is_known() {
+        return Err(fail(
+            "The enabled value depends on attributes that are not known before apply, so it cannot be told whether there is an \
+             instance. Make it depend on known values only, or apply what it depends on first.",
+        ));
+    }
+    let value = convert(&value, &Type::Bool)
+        .map_err(|fault| fail(&format!("The enabled value is unsuitable: {}.", fault.message)))?;
+    value
+        .as_bool()
+        .ok_or_else(|| fail("The enabled value is null; it must be true or false."))
 }
 
 fn value_of(expr: &Expr, scope: &dyn Scope) -> Result<Value, Diags> {

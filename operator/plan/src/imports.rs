@@ -6,14 +6,15 @@
 
 use std::collections::BTreeMap;
 
-use ashlar_addr::{ConfigResource, ModuleInstance, ResourceInstance};
+use ashlar_addr::{ConfigResource, ModuleInstance, ProviderConfig, ResourceInstance};
 use ashlar_config::{Import, Tree, import_address};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Scope, evaluate, evaluate_as};
+use ashlar_graph::Graph;
 use ashlar_port::{ImportRequest, Imported, Provider};
-use ashlar_state::Status;
+use ashlar_state::{State, Status};
 use ashlar_syntax::{Expr, ExprKind, Literal, Step, Traversal};
-use ashlar_value::{Mark, Type, Value, convert, schema::Schema};
+use ashlar_value::{Mark, Type, Value, convert};
 
 use crate::{
     engine::{Engine, resource_schema},
@@ -23,6 +24,7 @@ use crate::{
         refresh::{deferred_fault, refresh},
     },
     model::Importing,
+    node::Node,
     objchange::{mark_sensitive, non_null_write_only},
     provider_diags::place_all,
     values::{Expansion, InstanceScope, Repetition},
@@ -35,6 +37,7 @@ pub(crate) type Targets = BTreeMap<ResourceInstance, Importing>;
 pub(crate) fn targets(
     engine: &Engine<'_>,
     resource: &ConfigResource,
+    provider: &ProviderConfig,
     is_managed: impl Fn(&ResourceInstance) -> bool,
 ) -> Result<Targets, Diags> {
     let mut found = Targets::new();
@@ -54,7 +57,7 @@ pub(crate) fn targets(
                 .map_or_else(Repetition::default, |expansion| expansion.repetition(&key));
             let scope = root.instance_scope(repetition, None);
             let one = address(&import.to, &scope)
-                .and_then(|to| Ok((to, object(engine, import, resource, &scope)?)));
+                .and_then(|to| Ok((to, object(engine, import, resource, provider, &scope)?)));
             if let Some((to, object)) = diags.take(one) {
                 found.insert(to, object);
             }
@@ -64,23 +67,46 @@ pub(crate) fn targets(
     if diags.has_errors() { Err(diags) } else { Ok(found) }
 }
 
-/// The faults of imports into resources that nothing declares: there is nothing to make of the object that is found.
-pub(crate) fn undeclared(tree: &Tree) -> Diags {
+/// The resource that an import is into.
+fn target(import: &Import) -> ConfigResource {
+    let (module, resource) = &import.resource;
+    resource.within_config(module.clone())
+}
+
+/// Resources that are imported into and not declared, and of which state holds nothing: what they are to be can be made up.
+pub(crate) fn made_up<'a>(
+    tree: &'a Tree,
+    state: &'a State,
+) -> impl Iterator<Item = (ConfigResource, ProviderConfig)> {
+    let imports = tree.root().imports.iter().map(target);
+    let lost = imports.filter(|resource| {
+        let managed = resource.resource.within(ModuleInstance::root());
+        tree.resource(resource).is_none() && !state.resources.contains_key(&managed)
+    });
+    lost.filter_map(|resource| {
+        let provider = tree.provider_of_made_up(&resource)?;
+        Some((resource, provider))
+    })
+}
+
+/// The faults of imports into resources that nothing declares and that were not visited.
+pub(crate) fn lost(tree: &Tree, visited: &Graph<Node>) -> Diags {
     let imports = tree.root().imports.iter();
     let lost = imports.filter(|import| {
-        let (module, resource) = &import.resource;
-        tree.resource(&resource.within_config(module.clone())).is_none()
+        let resource = target(import);
+        tree.resource(&resource).is_none() && !visited.contains(&Node::Resource(resource))
     });
-    let fault = |import: &Import| {
-        let (module, resource) = &import.resource;
-        let detail = format!(
-            "An object is to be imported into {}, which no module declares. Write that resource block; Ashlar does not make \
-             one up.",
-            resource.within_config(module.clone())
-        );
-        Diag::error("Configuration for import target does not exist", detail).at(import.to.span)
-    };
-    lost.map(fault).collect()
+    lost.map(undeclared).collect()
+}
+
+/// The fault of an import into a resource that nothing declares: there is nothing to make of the object that is found.
+pub(crate) fn undeclared(import: &Import) -> Diag {
+    let detail = format!(
+        "An object is to be imported into {}, which no module declares. Write that resource block, or have it made up: \
+         `ashlar plan --generate-config-out=FILE`.",
+        target(import)
+    );
+    Diag::error("Configuration for import target does not exist", detail).at(import.to.span)
 }
 
 /// The fault of an import into an instance that is not configured.
@@ -155,6 +181,7 @@ fn object(
     engine: &Engine<'_>,
     import: &Import,
     resource: &ConfigResource,
+    provider: &ProviderConfig,
     scope: &dyn Scope,
 ) -> Result<Importing, Diags> {
     if let Some(id) = &import.id {
@@ -163,13 +190,8 @@ fn object(
     let Some(identity) = &import.identity else {
         return Err(Diags::new());
     };
-    let provider = engine
-        .tree
-        .resource(resource)
-        .map(|config| &config.provider_config.provider);
-    let schema = provider.map(|provider| resource_schema(engine.schemas, provider, &resource.resource));
-    let schema: Option<&Schema> = schema.transpose()?;
-    let Some(wanted) = schema.and_then(|schema| schema.identity.as_ref()) else {
+    let schema = resource_schema(engine.schemas, &provider.provider, &resource.resource)?;
+    let Some(wanted) = &schema.identity else {
         let kind = &resource.resource.kind;
         let detail = "Objects of this type have no identity to be found by. Use id instead.";
         return Err(Diag::error(format!("unknown identity type \"{kind}\""), detail).into());

@@ -10,6 +10,7 @@ pub mod digest;
 mod engine;
 mod expand;
 mod function_results;
+mod generate;
 mod imports;
 pub mod instance;
 mod look;
@@ -26,6 +27,7 @@ mod pending;
 pub mod provider_diags;
 mod removal_run;
 mod removed;
+mod selection;
 pub mod show;
 mod static_traversal;
 mod steps;
@@ -37,8 +39,9 @@ mod walk;
 pub mod wire;
 
 pub use engine::{Engine, Schemas, lock, unmarked};
-pub use expand::expand;
+pub use expand::{expand, expand_resource};
 pub use function_results::FunctionResults;
+pub use generate::generated_file;
 pub use look::look;
 pub use make::{Inputs, Planned, fetch_schemas, fetch_schemas_of, in_source_order, plan};
 pub use model::{
@@ -46,6 +49,7 @@ pub use model::{
     ProviderPin, Reason, Summary, Trigger,
 };
 pub use order::Order;
+pub use selection::Selection;
 pub use steps::{Line, Op, Step, StepId};
-pub use stored_value::{known_part, stored_value};
+pub use stored_value::{known_part, stored_value, value_beside};
 pub use values::{Expansion, InstanceScope, Instances, ModuleValues, Repetition, Values, combine};

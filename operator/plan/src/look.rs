@@ -16,6 +16,7 @@ use crate::{
     model::Mode,
     node::{Node, Sight, build, cycle_faults},
     parts::{self, in_each, seen_outside},
+    selection::Selection,
     stored_value::stored_value,
     values::Values,
 };
@@ -36,6 +37,7 @@ pub fn look<'a>(
         state,
         schemas,
         invoke: &[],
+        selection: &Selection::whole(),
     };
     let graph = build(&sight, None);
     let mut diags = cycle_faults(&graph);

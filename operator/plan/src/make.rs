@@ -1,11 +1,11 @@
 //! The whole way from inputs to a plan.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
-use ashlar_addr::{ConfigResource, Module, Provider as ProviderAddr};
+use ashlar_addr::{AbsResource, ConfigResource, Module, Provider as ProviderAddr};
 use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
@@ -19,10 +19,11 @@ use crate::{
     actions,
     engine::{Engine, Schemas, lock},
     function_results::FunctionResults,
+    generate::{generated_file, remark},
     imports,
     model::{Action, Change, CheckStatus, Mode, Options, PackagePin, Plan, ProviderPin},
     moves::{self, judge::Declared},
-    node::{Node, Sight, build, cycle_faults, provider_faults},
+    node::{Node, Sight, build, build_whole, cycle_faults, provider_faults},
     order::Order,
     outputs,
     parts::add_vacant,
@@ -61,6 +62,8 @@ pub struct Inputs<'a> {
     pub progress: &'a dyn Progress,
     /// When the plan is made: the value of `plantimestamp()`, RFC 3339.
     pub timestamp: String,
+    /// The file for what is made up of imported objects that nothing declares, if that is wanted.
+    pub generate: Option<Arc<str>>,
 }
 
 /// A plan and what was remarked on the way. With errors the plan is marked as errored, and may be missing.
@@ -105,18 +108,33 @@ pub async fn fetch_schemas_of(
 
 /// Makes a plan.
 pub async fn plan(inputs: Inputs<'_>) -> Planned {
-    let schemas = inputs.schemas;
-    let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
-    let mut checked = ashlar_config::check_schemas(inputs.tree, &of, inputs.caps, &ashlar_config::ask_nobody);
-    for member in inputs.tree.members.values() {
-        checked.extend(ashlar_config::self_repetitions(&member.module));
-    }
+    let checked = checked(&inputs);
     if checked.has_errors() {
         return Planned {
             plan: None,
             diags: checked,
         };
     }
+    let remark = inputs.options.selection.remark();
+    let mut planned = plan_checked(inputs, checked).await;
+    planned.diags.extend(remark);
+    planned
+}
+
+/// What is at fault with the configuration whatever is planned.
+fn checked(inputs: &Inputs<'_>) -> Diags {
+    let schemas = inputs.schemas;
+    let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
+    let mut checked = ashlar_config::check_schemas(inputs.tree, &of, inputs.caps, &ashlar_config::ask_nobody);
+    for member in inputs.tree.members.values() {
+        checked.extend(ashlar_config::self_repetitions(&member.module));
+    }
+    checked
+}
+
+async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
+    let schemas = inputs.schemas;
+    let selection = &inputs.options.selection;
     let mut state = inputs.state.clone();
     if state.lineage.is_empty() {
         // A first plan begins the history that its apply will write.
@@ -128,11 +146,12 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         Err(diags) => return Planned { plan: None, diags },
     };
     let asked = &inputs.options.invoke;
-    let undeclared = actions::undeclared(inputs.tree, asked);
-    if undeclared.has_errors() {
+    let mut refused = actions::undeclared(inputs.tree, asked);
+    refused.extend(selection.move_faults(&moves.from));
+    if refused.has_errors() {
         return Planned {
             plan: None,
-            diags: undeclared,
+            diags: refused,
         };
     }
     let sight = Sight {
@@ -140,24 +159,27 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         state: &state,
         schemas,
         invoke: asked,
+        selection,
     };
     let mut graph = build(&sight, None);
     if !asked.is_empty() {
         graph = actions::needs_of_requests(&graph);
     }
+    let all = (!selection.is_whole()).then(|| build_whole(&sight));
+    let whole = all.as_ref().unwrap_or(&graph);
     let removed = Removed::of(inputs.tree);
     let mut faults = cycle_faults(&graph);
     if inputs.options.mode == Mode::Normal {
         faults.extend(removed.faults(inputs.tree));
     }
-    faults.extend(provider_faults(&graph, &sight));
+    faults.extend(provider_faults(whole, &sight));
     if faults.has_errors() {
         return Planned {
             plan: None,
             diags: faults,
         };
     }
-    let order = Order::of(&graph, inputs.tree);
+    let order = Order::of(whole, &graph, inputs.tree);
     let values = Values::new(
         inputs.tree,
         &inputs.variables,
@@ -177,19 +199,45 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     );
     // A destroy run removes what state holds; beyond the refresh only what providers need of the configuration matters.
     let destroys = inputs.options.mode == Mode::Destroy;
-    let needed = destroys.then(|| removal_run::needs_of_providers(&graph, inputs.tree, &state));
-    let needed = needed.as_ref().unwrap_or(&graph);
+    let needs = |removed: &HashSet<AbsResource>| {
+        removal_run::needs_of_providers(whole, inputs.tree, &state, |resource| removed.contains(resource))
+    };
+    let needed = destroys.then(|| {
+        let removed = removal_run::selected(&state, selection, |resource| order.dependencies(resource));
+        needs(&removed.into_iter().map(|(address, _)| address.resource).collect())
+    });
+    // What goes with what is selected may need more than that does; of this, resources are only looked up.
+    let beyond = needed.as_ref().filter(|_| !selection.is_whole());
+    let looked_up = beyond
+        .into_iter()
+        .flat_map(Graph::nodes)
+        .filter_map(|node| match node {
+            Node::Resource(resource) if !graph.contains(node) => Some(resource.clone()),
+            _ => None,
+        });
+    let looked_up = looked_up.collect();
+    let refreshed = beyond.map(|needed| {
+        let mut both = graph.clone();
+        both.merge(needed);
+        both
+    });
     let state_alone = destroys && (!inputs.options.refresh || state.is_empty());
     let walk = PlanWalk {
         engine: &engine,
-        graph: if state_alone { needed } else { &graph },
+        graph: needed
+            .as_ref()
+            .filter(|_| state_alone)
+            .or(refreshed.as_ref())
+            .unwrap_or(&graph),
         state_alone,
+        looked_up,
         order: &order,
         options: &inputs.options,
         state: &state,
         in_state: in_state(&state),
         moves: &moves,
         removed,
+        generates: inputs.generate.is_some(),
         found: std::sync::Mutex::new(Found {
             refreshed: state.clone(),
             moved: moves.from.clone(),
@@ -218,7 +266,7 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
         found.diags.extend(moves.blocked());
     }
     if inputs.options.mode == Mode::Normal {
-        found.diags.extend(imports::undeclared(inputs.tree));
+        found.diags.extend(imports::lost(inputs.tree, whole));
     }
     if destroys && found.diags.has_errors() {
         // What was planned on the way to a refreshed state is not what was asked for.
@@ -232,8 +280,8 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     if destroys {
         // The walk only refreshed. What it would warn of is about objects that go.
         found.diags = Diags::new();
-        removal_run::plan_removals(&engine, &mut found).await;
-    } else if asked.is_empty() {
+        removal_run::plan_removals(&engine, &mut found, selection).await;
+    } else if asked.is_empty() && selection.is_whole() {
         for (name, before) in &state.outputs {
             if !inputs.tree.root().outputs.contains_key(name) {
                 found.outputs.insert(name.clone(), outputs::removal(before));
@@ -242,7 +290,9 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     }
     found.diags.extend(checked);
     engine.close().await;
-    finish(inputs, found, needed, &order)
+    let removed = || found.changes.iter().map(|change| change.address.resource.clone());
+    let needed = destroys.then(|| needs(&removed().collect()));
+    finish(inputs, found, needed.as_ref().unwrap_or(&graph), &order)
 }
 
 fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) -> Planned {
@@ -253,13 +303,17 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         outputs,
         mut checks,
         mut invocations,
+        generated,
         mut diags,
         ..
     } = found;
-    let status = if diags.has_errors() {
-        CheckStatus::Unknown
-    } else {
-        CheckStatus::Pass
+    // What was not looked at may have objects all the same.
+    let status = |node: &Node| {
+        if diags.has_errors() || !graph.contains(node) {
+            CheckStatus::Unknown
+        } else {
+            CheckStatus::Pass
+        }
     };
     add_vacant(inputs.tree, status, &mut checks);
     changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
@@ -291,7 +345,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         diags.take(built).unwrap_or_default()
     };
     let errored = diags.has_errors();
-    let plan = Plan {
+    let mut plan = Plan {
         options: inputs.options,
         config: inputs.files,
         modules: inputs
@@ -315,7 +369,15 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         timestamp: inputs.timestamp,
         errored,
         invocations,
+        generated,
     };
+    if let (Some(name), Some(text)) = (inputs.generate, generated_file(&plan)) {
+        // Where it stands once it is among the module's files, so that the plan that is made then is the same.
+        let before = |(file, _): &&(Arc<str>, Arc<str>)| !file.contains('/') && *file < name;
+        let at = plan.config.iter().take_while(before).count();
+        plan.config.insert(at, (name, text.into()));
+        diags.push(remark());
+    }
     Planned {
         plan: Some(plan),
         diags: in_source_order(diags),

@@ -13,7 +13,7 @@ use ashlar_port::Invoked;
 use ashlar_state::State;
 use ashlar_value::{Dialect, Path, Value};
 
-use crate::{function_results::FunctionResults, steps::Step};
+use crate::{function_results::FunctionResults, selection::Selection, steps::Step};
 
 /// What a run is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,6 +45,8 @@ pub struct Options {
     /// The actions to invoke, and nothing else is done; one without a key stands for all its instances. Only with
     /// [`Mode::RefreshOnly`].
     pub invoke: Vec<ActionInstance>,
+    /// What the run is limited to.
+    pub selection: Selection,
 }
 
 impl Default for Options {
@@ -57,6 +59,7 @@ impl Default for Options {
             workspace: "default".to_owned(),
             dialect: Dialect::default(),
             invoke: Vec::new(),
+            selection: Selection::whole(),
         }
     }
 }
@@ -118,6 +121,8 @@ pub enum Reason {
     DeleteBecauseNoResourceConfig,
     /// The resource block is gone, also where it was said to have moved.
     DeleteBecauseNoMoveTarget,
+    /// It is switched off. (OpenTofu)
+    DeleteBecauseEnabledFalse,
     /// count or for_each was added or removed.
     DeleteBecauseWrongRepetition,
     /// The index is beyond the present count.
@@ -144,6 +149,7 @@ impl Reason {
             Reason::ReplaceByTriggers => "replace_by_triggers",
             Reason::DeleteBecauseNoResourceConfig => "delete_because_no_resource_config",
             Reason::DeleteBecauseNoMoveTarget => "delete_because_no_move_target",
+            Reason::DeleteBecauseEnabledFalse => "delete_because_enabled_false",
             Reason::DeleteBecauseWrongRepetition => "delete_because_wrong_repetition",
             Reason::DeleteBecauseCountIndex => "delete_because_count_index",
             Reason::DeleteBecauseEachKey => "delete_because_each_key",
@@ -384,6 +390,8 @@ pub struct Plan {
     pub errored: bool,
     /// The actions to invoke: those that a person asked for first, the others by what triggers them.
     pub invocations: Vec<Invocation>,
+    /// Blocks that were made up for imported objects. They stand in a file of `config`, too.
+    pub generated: BTreeMap<ResourceInstance, Arc<str>>,
 }
 
 impl Plan {
@@ -402,6 +410,11 @@ impl Plan {
             }
             Mode::Normal | Mode::Destroy => self.has_changes(),
         }
+    }
+
+    /// Does it hold all that the configuration asks for?
+    pub fn is_complete(&self) -> bool {
+        !self.errored && self.options.selection.is_whole()
     }
 
     /// Is there anything to apply it for? As [`Plan::is_applyable`], but reading again what checks look at is nothing that

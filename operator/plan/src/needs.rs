@@ -81,7 +81,8 @@ impl Finder {
         match node {
             Node::Call(path) => {
                 if let Some((parent, call)) = sight.tree.call(path) {
-                    self.exprs(&parent, call.count.iter().chain(&call.for_each));
+                    let enabled = call.enabled.iter().map(|enabled| &enabled.expr);
+                    self.exprs(&parent, call.count.iter().chain(&call.for_each).chain(enabled));
                     self.depends_on(&parent, call.depends_on.as_deref().unwrap_or_default());
                 }
             }
@@ -116,8 +117,8 @@ impl Finder {
                         self.subjects(path, found.iter().map(|reference| &reference.subject));
                     }
                     self.depends_on(path, &config.depends_on);
-                    self.imports(sight, resource);
                 }
+                self.imports(sight, resource);
             }
             Node::Provider(provider) => {
                 let block = sight.tree.provider_block(provider);

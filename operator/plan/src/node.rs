@@ -16,7 +16,9 @@ use ashlar_state::State;
 
 use crate::{
     engine::Schemas,
+    imports::made_up,
     needs::{Needs, needs},
+    selection::{Selection, select},
 };
 
 /// One thing of the configuration or state that planning visits.
@@ -105,6 +107,8 @@ pub struct Sight<'a> {
     pub schemas: &'a Schemas,
     /// The actions that a person asked for; then nothing is triggered.
     pub invoke: &'a [ActionInstance],
+    /// What the run is limited to.
+    pub selection: &'a Selection,
 }
 
 /// One pass.
@@ -123,7 +127,16 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("providers", link_providers),
     ("modules", link_modules),
     ("references", link_references),
+    ("selection", select),
 ];
+
+/// The last pass that takes nothing away.
+const WHOLE: &str = "references";
+
+/// All that there is, whatever the run is limited to: for what is recorded of everything.
+pub fn build_whole(sight: &Sight<'_>) -> Graph<Node> {
+    build(sight, Some(WHOLE))
+}
 
 /// Runs the passes up to and including the one called `until` (all of them if `None`).
 pub fn build(sight: &Sight<'_>, until: Option<&str>) -> Graph<Node> {
@@ -229,6 +242,9 @@ fn add_resources(graph: &mut Graph<Node>, sight: &Sight<'_>) {
             graph.add(Node::Resource(resource.within_config(path.clone())));
         }
     }
+    for (resource, _) in made_up(sight.tree, sight.state) {
+        graph.add(Node::Resource(resource));
+    }
 }
 
 fn add_orphans(graph: &mut Graph<Node>, sight: &Sight<'_>) {
@@ -299,6 +315,9 @@ fn link_providers(graph: &mut Graph<Node>, sight: &Sight<'_>) {
         if let Some(config) = sight.tree.action(action) {
             graph.depend(node, Node::Provider(config.provider_config.clone()));
         }
+    }
+    for (resource, provider) in made_up(sight.tree, sight.state) {
+        graph.depend(Node::Resource(resource), Node::Provider(provider));
     }
     for (resource, state) in &sight.state.resources {
         let orphan = Node::Orphan(resource.clone());

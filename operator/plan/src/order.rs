@@ -18,12 +18,19 @@ pub struct Order {
 }
 
 impl Order {
-    /// Reads them off an acyclic graph.
-    pub fn of(graph: &Graph<Node>, tree: &Tree) -> Self {
-        let order = graph.order().unwrap_or_default();
+    /// Reads them off the graph of everything and, where a run is limited, the acyclic part of it that is walked: what is
+    /// recorded is the same whatever is left out, but what is left out forces no order.
+    pub fn of(whole: &Graph<Node>, walked: &Graph<Node>, tree: &Tree) -> Self {
+        let order = walked.order().unwrap_or_default();
+        let created_first = created_first(walked, &order, tree);
+        let dependencies = if whole.len() == walked.len() {
+            dependencies(walked, &order)
+        } else {
+            dependencies(whole, &whole.order().unwrap_or_default())
+        };
         Self {
-            dependencies: dependencies(graph, &order),
-            created_first: created_first(graph, &order, tree),
+            dependencies,
+            created_first,
         }
     }
 

@@ -16,8 +16,9 @@ use ashlar_eval::{CheckRule, Given, Scope, evaluate};
 use ashlar_value::Value;
 
 use crate::{
-    expand::expand,
+    expand::expand_call,
     model::{Check, CheckStatus},
+    node::Node,
     show::declaration,
     values::{ModuleValues, Values},
 };
@@ -41,7 +42,7 @@ pub fn call<'a>(tree: &Tree, values: &Values<'a>, module: &ModuleAddr) -> Result
     };
     let mut expansions = Vec::new();
     let told = in_each(&*values.instances(&parent), |caller| {
-        match expand(call.count.as_ref(), call.for_each.as_ref(), &caller.scope()) {
+        match expand_call(call, &caller.scope()) {
             Ok(expansion) => {
                 expansions.push((caller.clone(), expansion));
                 Diags::new()
@@ -94,12 +95,14 @@ pub fn variable<'a>(
 }
 
 /// Decides the validations of a variable, and tells of each instance what came of it. One that cannot be decided while
-/// planning passes for now: apply decides it.
+/// planning passes for now: apply decides it. Where the root module's that look at variables alone are `decided` already, they
+/// are not again.
 pub fn validation<'a>(
     tree: &Tree,
     values: &Values<'a>,
     module: &ModuleAddr,
     name: &Arc<str>,
+    decided: bool,
     mut note: impl FnMut(String, Check),
 ) -> Result<Diags, Diags> {
     let given = tree.arguments(module).get(name).map(|expr| expr.span);
@@ -110,11 +113,10 @@ pub fn validation<'a>(
         };
         let place = given.unwrap_or(variable.declared);
         let mut check = Check::of(CheckStatus::Pass);
-        // Those that look at variables alone were decided when the root module's got their values.
         let rules = variable
             .validations
             .iter()
-            .filter(|rule| !module.is_root() || !ashlar_config::looks_at_variables_only(rule));
+            .filter(|rule| !decided || !module.is_root() || !ashlar_config::looks_at_variables_only(rule));
         for rule in rules {
             let told = rule.validate_variable(&instance.scope(), place);
             check = check.and(judged(rule, &told, &instance.scope()));
@@ -149,7 +151,11 @@ pub fn checked_address(module: &impl fmt::Display, word: &str, name: &str) -> St
 }
 
 /// Declarations with conditions of which no object was checked, because there is none.
-pub(crate) fn add_vacant(tree: &Tree, status: CheckStatus, checks: &mut BTreeMap<String, Check>) {
+pub(crate) fn add_vacant(
+    tree: &Tree,
+    status: impl Fn(&Node) -> CheckStatus,
+    checks: &mut BTreeMap<String, Check>,
+) {
     let mut found: BTreeSet<String> = BTreeSet::new();
     for address in checks.keys() {
         found.insert(
@@ -167,29 +173,42 @@ pub(crate) fn add_vacant(tree: &Tree, status: CheckStatus, checks: &mut BTreeMap
             .resources
             .iter()
             .filter(|(_, config)| config.has_conditions())
-            .map(|(resource, _)| resource.within_config(path.clone()).to_string());
+            .map(|(resource, _)| resource.within_config(path.clone()))
+            .map(|resource| (resource.to_string(), Node::Resource(resource)));
         let outputs = module
             .outputs
             .iter()
             .filter(|(_, output)| with_rules(&output.preconditions))
-            .map(|(name, _)| checked_address(path, "output", name));
+            .map(|(name, _)| {
+                (
+                    checked_address(path, "output", name),
+                    Node::Output(path.clone(), name.clone()),
+                )
+            });
         let variables = module
             .variables
-            .values()
-            .filter(|variable| with_rules(&variable.validations))
-            .map(|variable| checked_address(path, "var", &variable.name));
-        let blocks = module
-            .checks
-            .keys()
-            .map(|name| checked_address(path, "check", name));
-        for address in resources.chain(outputs).chain(variables).chain(blocks) {
+            .iter()
+            .filter(|(_, variable)| with_rules(&variable.validations))
+            .map(|(name, _)| {
+                (
+                    checked_address(path, "var", name),
+                    Node::Validation(path.clone(), name.clone()),
+                )
+            });
+        let blocks = module.checks.keys().map(|name| {
+            (
+                checked_address(path, "check", name),
+                Node::Check(path.clone(), name.clone()),
+            )
+        });
+        for (address, node) in resources.chain(outputs).chain(variables).chain(blocks) {
             if !found.contains(&address) {
                 let vacant = true;
                 checks.insert(
                     address,
                     Check {
                         vacant,
-                        ..Check::of(status)
+                        ..Check::of(status(&node))
                     },
                 );
             }

@@ -3,12 +3,13 @@
 //! Source: Terraform `internal/terraform/context_plan.go` (`destroyPlan`).
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashSet},
     sync::Arc,
 };
 
 use ashlar_addr::{
-    AbsResource, DeposedKey, Mode as ResourceMode, ModuleInstance, ProviderConfig, ResourceInstance,
+    AbsResource, ConfigResource, DeposedKey, Mode as ResourceMode, ModuleInstance, ProviderConfig,
+    ResourceInstance,
 };
 use ashlar_config::Tree;
 use ashlar_diag::Diags;
@@ -24,18 +25,28 @@ use crate::{
     node::Node,
     outputs,
     parts::{add_vacant, checked_address},
+    selection::Selection,
     walk::{Found, prevented},
 };
 
 /// The providers that objects in state are managed with, and what their configuration needs. What a resource refers to does
 /// not matter: its value is what state holds.
-pub(crate) fn needs_of_providers(graph: &Graph<Node>, tree: &Tree, state: &State) -> Graph<Node> {
+pub(crate) fn needs_of_providers(
+    graph: &Graph<Node>,
+    tree: &Tree,
+    state: &State,
+    is_removed: impl Fn(&AbsResource) -> bool,
+) -> Graph<Node> {
     let provider_of = |(resource, stored): (&AbsResource, &ResourceState)| {
         let config = tree.resource(&resource.config());
         let config = config.map(|config| &config.provider_config);
         Node::Provider(config.unwrap_or(&stored.provider).clone())
     };
-    needs_of_values(graph, state.resources.iter().map(provider_of).collect())
+    let removed = state
+        .resources
+        .iter()
+        .filter(|(resource, _)| is_removed(resource));
+    needs_of_values(graph, removed.map(provider_of).collect())
 }
 
 /// What some nodes need where the values of resources are what state holds: of a resource, only which instances its module has.
@@ -58,14 +69,79 @@ pub(crate) fn needs_of_values(graph: &Graph<Node>, mut open: Vec<Node>) -> Graph
     needed
 }
 
-/// Replaces what the ordinary plan found by the removal of all objects and outputs.
-pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
+/// One object of the state.
+pub(crate) type Which = (ResourceInstance, Option<DeposedKey>);
+
+/// The objects that are removed: those that are selected, with all that depends on them. What is excluded keeps all that it
+/// depends on. `more` tells of what objects depend on beside what state says.
+pub(crate) fn selected(
+    state: &State,
+    selection: &Selection,
+    more: impl Fn(&ConfigResource) -> Arc<[ConfigResource]>,
+) -> HashSet<Which> {
+    let whiches = || state.objects().map(|(address, deposed, _)| (address, deposed));
+    if selection.is_whole() {
+        return whiches().collect();
+    }
+    let mut graph = Graph::new();
+    for (address, deposed) in whiches() {
+        let (module, own) = (&address.resource.module, address.resource.config());
+        let object = Going::Object(Box::new((address.clone(), deposed)));
+        graph.add(object.clone());
+        let recorded = state
+            .current(&address)
+            .map(|current| current.dependencies.clone());
+        for dependency in recorded
+            .iter()
+            .flat_map(|all| all.iter())
+            .chain(more(&own).iter())
+        {
+            // Instances of one module do not depend on each other.
+            let within = (dependency.module == own.module).then(|| module.clone());
+            graph.depend(Going::Users(dependency.clone(), within), object.clone());
+        }
+        graph.depend(object.clone(), Going::Users(own.clone(), None));
+        graph.depend(object, Going::Users(own, Some(module.clone())));
+    }
+    let named = graph.nodes().filter(|node| match node {
+        Going::Object(which) => selection.takes_alone(&which.0) != selection.targets.is_empty(),
+        Going::Users(..) => false,
+    });
+    let reached = if selection.targets.is_empty() {
+        graph.needing(named)
+    } else {
+        graph.needed_by(named)
+    };
+    let is_removed = |node: &&Going| reached.contains(*node) != selection.targets.is_empty();
+    let removed = graph.nodes().filter(is_removed);
+    removed
+        .filter_map(|node| match node {
+            Going::Object(which) => Some((**which).clone()),
+            Going::Users(..) => None,
+        })
+        .collect()
+}
+
+/// What goes before what: an object after those that depend on it.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+enum Going {
+    Object(Box<Which>),
+    /// All objects that depend on a resource, in one instance of its module or outside of it.
+    Users(ConfigResource, Option<ModuleInstance>),
+}
+
+/// Replaces what the ordinary plan found by the removal of the objects that are selected and, if those are all, of all outputs.
+pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, selection: &Selection) {
     found.changes.clear();
     found.by_resource.clear();
     found.pending.clear();
-    found.checks = unknown_checks(engine.tree);
+    found.checks = unknown_checks(engine.tree, selection);
     let state = found.refreshed.clone();
-    let works = state.objects().filter_map(|(address, deposed, object)| {
+    let removed = selected(&state, selection, |_| Arc::default());
+    let wanted = state
+        .objects()
+        .filter(|(address, deposed, _)| removed.contains(&(address.clone(), *deposed)));
+    let works = wanted.filter_map(|(address, deposed, object)| {
         let resource = state.resources.get(&address.resource)?;
         Some(plan_one(engine, &resource.provider, address, deposed, object))
     });
@@ -78,22 +154,23 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found) {
             Err(diags) => found.diags.extend(diags),
         }
     }
-    found.outputs = state
-        .outputs
-        .iter()
+    let outputs = selection.is_whole().then_some(&state.outputs);
+    found.outputs = outputs
+        .into_iter()
+        .flatten()
         .map(|(name, before)| (name.clone(), outputs::removal(before)))
         .collect();
 }
 
-/// Conditions are not evaluated, and nothing is counted that they are for, but outputs of the root module.
-fn unknown_checks(tree: &Tree) -> BTreeMap<String, Check> {
+/// Conditions are not evaluated, and nothing is counted that they are for, but outputs of the root module that go.
+fn unknown_checks(tree: &Tree, selection: &Selection) -> BTreeMap<String, Check> {
     let outputs = tree.root().outputs.iter();
-    let checked = outputs.filter(|(_, output)| !output.preconditions.is_empty());
+    let checked = outputs.filter(|(_, output)| selection.is_whole() && !output.preconditions.is_empty());
     let address = |name: &str| checked_address(&ModuleInstance::root(), "output", name);
     let mut checks = checked
         .map(|(name, _)| (address(name), Check::of(CheckStatus::Unknown)))
         .collect();
-    add_vacant(tree, CheckStatus::Unknown, &mut checks);
+    add_vacant(tree, |_| CheckStatus::Unknown, &mut checks);
     checks
 }
 

@@ -1,6 +1,7 @@
-//! A resource's value where nothing is planned for it: made up of the objects that state holds, whatever is configured.
+//! A resource's value where nothing is planned for it, or for some of its instances: made up of the objects that state holds,
+//! whatever is configured.
 //!
-//! Used in a refresh-only run, for what providers need in a destroy run without refresh, and by a console. Source: Terraform
+//! Used in a refresh-only run, in one that is limited, for what providers need in a destroy run without refresh, and by a console. Source: Terraform
 //! `evaluationStateData.GetResource` in `internal/terraform/evaluate.go`.
 
 use std::{collections::BTreeMap, sync::Arc};
@@ -9,7 +10,7 @@ use ashlar_addr::{AbsResource, InstanceKey};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::Diags;
 use ashlar_state::State;
-use ashlar_value::{Type, Value, ops};
+use ashlar_value::{Type, Value, ops, schema::Schema};
 
 use crate::{
     engine::{Schemas, resource_schema},
@@ -26,22 +27,51 @@ pub fn stored_value(
     config: &ResourceConfig,
 ) -> Result<Value, Diags> {
     let schema = resource_schema(schemas, &config.provider_config.provider, &resource.resource)?;
-    let ty = schema.block.ty();
-    let mut instances = BTreeMap::new();
-    if let Some(stored) = state.resources.get(resource) {
-        for (key, instance) in &stored.instances {
-            let value = match &instance.current {
-                Some(object) => mark_sensitive(&schema.block, ashlar_state::decode_object(object, schema)?),
-                None => Value::unknown(ty.clone()),
-            };
-            instances.insert(key.clone(), value);
-        }
-    }
+    let instances = stored(state, resource, schema, |_| true)?;
     if instances.is_empty() && mode == Mode::Destroy {
         // It cannot be told how many there were.
         return Ok(Value::dynamic());
     }
-    Ok(gather(config, instances, &ty))
+    Ok(gather(config, instances, &schema.block.ty()))
+}
+
+/// What references to `resource` see where a run leaves some of its instances out: beside those that it has `known` values of,
+/// those that state holds and of which nothing `is_gone`.
+pub fn value_beside(
+    schemas: &Schemas,
+    state: &State,
+    resource: &AbsResource,
+    config: &ResourceConfig,
+    known: BTreeMap<InstanceKey, Value>,
+    is_gone: impl Fn(&InstanceKey) -> bool,
+) -> Result<Value, Diags> {
+    let schema = resource_schema(schemas, &config.provider_config.provider, &resource.resource)?;
+    let mut instances = stored(state, resource, schema, |key| {
+        !known.contains_key(key) && !is_gone(key)
+    })?;
+    instances.extend(known);
+    Ok(gather(config, instances, &schema.block.ty()))
+}
+
+/// The values of the instances that state holds and that are wanted.
+fn stored(
+    state: &State,
+    resource: &AbsResource,
+    schema: &Schema,
+    is_wanted: impl Fn(&InstanceKey) -> bool,
+) -> Result<BTreeMap<InstanceKey, Value>, Diags> {
+    let found = state.resources.get(resource);
+    let instances = found.into_iter().flat_map(|found| &found.instances);
+    instances
+        .filter(|(key, _)| is_wanted(key))
+        .map(|(key, instance)| {
+            let value = match &instance.current {
+                Some(object) => mark_sensitive(&schema.block, ashlar_state::decode_object(object, schema)?),
+                None => Value::unknown(schema.block.ty()),
+            };
+            Ok((key.clone(), value))
+        })
+        .collect()
 }
 
 /// The largest index that is taken for one.
@@ -72,7 +102,12 @@ fn gather(config: &ResourceConfig, mut instances: BTreeMap<InstanceKey, Value>, 
         return Value::object(named.collect::<Vec<(Arc<str>, Value)>>());
     }
     let single = instances.remove(&InstanceKey::None);
-    single.unwrap_or_else(Value::dynamic)
+    // What is switched off is null; what is not there for another reason is not known.
+    let absent = || match config.lifecycle.enabled {
+        Some(_) => Value::null(ty.clone()),
+        None => Value::dynamic(),
+    };
+    single.unwrap_or_else(absent)
 }
 
 fn index(key: &InstanceKey) -> Option<i64> {
@@ -84,6 +119,9 @@ fn index(key: &InstanceKey) -> Option<i64> {
 
 /// The value with nulls where it is not known.
 pub fn known_part(value: Value) -> Value {
+    if value.is_wholly_known() {
+        return value;
+    }
     let ty = value.ty();
     value
         .transform(&mut |_, part: Value| {

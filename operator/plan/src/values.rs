@@ -18,7 +18,7 @@ use ashlar_config::{Member, Tree};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Scope, Subject, undeclared};
 use ashlar_funcs::Caps;
-use ashlar_value::{Dialect, Marks, Value, schema::ProviderSchema};
+use ashlar_value::{Dialect, Marks, Type, Value, schema::ProviderSchema};
 
 use crate::engine::{Schemas, lock};
 
@@ -429,10 +429,11 @@ fn unresolved(values: &ModuleValues<'_>, reference: &Reference<'_>) -> Diags {
 }
 
 /// A resource's value from those of its instances: by count a tuple, by for_each an object, else the one instance.
-/// Instances missing among a count are wholly unknown.
+/// Instances missing among a count are wholly unknown; what is switched off is null.
 pub fn combine(expansion: &Expansion, mut instances: BTreeMap<InstanceKey, Value>) -> Value {
     match expansion {
-        Expansion::Single => instances
+        Expansion::Switched(false) => Value::null(Type::Dynamic),
+        Expansion::Single | Expansion::Switched(true) => instances
             .remove(&InstanceKey::None)
             .unwrap_or_else(Value::dynamic),
         Expansion::Count(count) => {
@@ -460,6 +461,8 @@ pub fn combine(expansion: &Expansion, mut instances: BTreeMap<InstanceKey, Value
 pub enum Expansion {
     /// One without a key.
     Single,
+    /// One without a key, or none.
+    Switched(bool),
     /// So many, by index.
     Count(i64),
     /// By key, with `each.value`.
@@ -470,7 +473,8 @@ impl Expansion {
     /// The keys of all instances.
     pub fn keys(&self) -> Vec<InstanceKey> {
         match self {
-            Expansion::Single => vec![InstanceKey::None],
+            Expansion::Single | Expansion::Switched(true) => vec![InstanceKey::None],
+            Expansion::Switched(false) => Vec::new(),
             Expansion::Count(count) => (0..*count).map(InstanceKey::Int).collect(),
             Expansion::ForEach(each) => each.keys().map(|key| InstanceKey::String(key.clone())).collect(),
         }
@@ -479,7 +483,7 @@ impl Expansion {
     /// Does an instance with this key exist?
     pub fn contains(&self, key: &InstanceKey) -> bool {
         match (self, key) {
-            (Expansion::Single, InstanceKey::None) => true,
+            (Expansion::Single | Expansion::Switched(true), InstanceKey::None) => true,
             (Expansion::Count(count), InstanceKey::Int(index)) => (0..*count).contains(index),
             (Expansion::ForEach(each), InstanceKey::String(key)) => each.contains_key(key),
             _ => false,

@@ -18,16 +18,17 @@ use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use crate::{
     actions, asserts,
     engine::{Engine, lock},
-    expand::expand,
+    expand::expand_resource,
+    generate::Generated,
     imports,
-    instance::{Instance, Live, removal::Removal, stored::to_object},
-    model::{Action, Change, Check, Invocation, Mode, Options, OutputChange, Reason},
+    instance::{Instance, Live, managed::Outcome, removal::Removal, stored::to_object},
+    model::{Action, Change, Check, CheckStatus, Invocation, Mode, Options, OutputChange, Reason},
     moves::Moves,
     node::Node,
     order::Order,
     outputs, parts,
     removed::Removed,
-    stored_value::stored_value,
+    stored_value::{stored_value, value_beside},
     triggers,
     values::{Expansion, ModuleValues, combine},
 };
@@ -40,12 +41,16 @@ pub(crate) struct PlanWalk<'w, 'a> {
     pub(crate) options: &'w Options,
     /// Are resources only looked up in state, neither read nor planned?
     pub(crate) state_alone: bool,
+    /// Those that are so looked up in any case, because only a provider needs them.
+    pub(crate) looked_up: HashSet<ConfigResource>,
     /// The state as read, moved.
     pub(crate) state: &'w State,
     /// Where that has something of a resource.
     pub(crate) in_state: HashMap<ConfigResource, Vec<AbsResource>>,
     pub(crate) moves: &'w Moves,
     pub(crate) removed: Removed,
+    /// Is the configuration of what is imported and not declared to be made up?
+    pub(crate) generates: bool,
     pub(crate) found: Mutex<Found>,
 }
 
@@ -67,6 +72,7 @@ pub(crate) struct Found {
     pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
     pub(crate) checks: BTreeMap<String, Check>,
     pub(crate) invocations: Vec<Invocation>,
+    pub(crate) generated: Generated,
     pub(crate) diags: Diags,
 }
 
@@ -113,7 +119,8 @@ impl<'a> PlanWalk<'_, 'a> {
             // What is destroyed need not be valid.
             Node::Validation(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
             Node::Validation(module, name) => {
-                parts::validation(tree, values, module, name, |address, check| {
+                let decided = self.options.selection.is_whole();
+                parts::validation(tree, values, module, name, decided, |address, check| {
                     lock(&self.found).checks.insert(address, check);
                 })
             }
@@ -140,16 +147,17 @@ impl<'a> PlanWalk<'_, 'a> {
     /// Visits a resource in all instances of its module, and what state holds of it in others.
     async fn visit_resource(&self, resource: &ConfigResource) -> Result<Diags, Diags> {
         let Some(config) = self.engine.tree.resource(resource) else {
-            return Ok(Diags::new());
+            return self.visit_made_up(resource).await;
         };
         let values = &self.engine.values;
         let stored = self.in_state.get(resource).map_or(&[][..], Vec::as_slice);
         let lost = stored.iter().filter(|address| !values.has_module_of(address));
         let lost = lost.map(|address| self.remove_others(address, Wanted::Module(config)));
         // A run that only destroys or takes over what changed outside takes nothing in.
-        let takes_in = !self.state_alone && self.options.mode == Mode::Normal;
+        let state_alone = self.state_alone || self.looked_up.contains(resource);
+        let takes_in = !state_alone && self.options.mode == Mode::Normal;
         let imports = if takes_in {
-            imports::targets(self.engine, resource, |address| {
+            imports::targets(self.engine, resource, &config.provider_config, |address| {
                 self.state.instance(address).is_some()
             })?
         } else {
@@ -160,7 +168,7 @@ impl<'a> PlanWalk<'_, 'a> {
             .iter()
             .map(|(module, address)| self.visit_in_module(module, address, config, &imports));
         let (visited, removed) = futures::join!(join_all(visits), async {
-            if self.state_alone {
+            if state_alone {
                 Vec::new()
             } else {
                 join_all(lost).await
@@ -190,15 +198,18 @@ impl<'a> PlanWalk<'_, 'a> {
     ) -> Result<Diags, Diags> {
         let from_state =
             |state: &State| stored_value(self.engine.schemas, self.engine.mode, state, address, config);
-        if self.state_alone {
+        if self.state_alone || self.looked_up.contains(&address.config()) {
             module.set_resource(&address.resource, from_state(self.state)?);
             return Ok(Diags::new());
         }
-        let expansion = expand(config.count.as_ref(), config.for_each.as_ref(), &module.scope())?;
+        let expansion = expand_resource(config, &module.scope())?;
         lock(&self.found)
             .expanded
             .insert(address.clone(), expansion.clone());
-        let keys = expansion.keys();
+        let all = expansion.keys();
+        let unmatched = self.unmatched_replace(address, &all);
+        let takes = |key: &&InstanceKey| self.options.selection.takes(&address.instance((*key).clone()));
+        let keys: Vec<InstanceKey> = all.iter().filter(takes).cloned().collect();
         let visits = keys
             .iter()
             .map(|key| self.visit_instance(module, address, config, &expansion, imports, key));
@@ -207,21 +218,71 @@ impl<'a> PlanWalk<'_, 'a> {
             self.remove_others(address, Wanted::Instances(config, &expansion))
         );
         let mut values = BTreeMap::new();
+        let is_partial = !self.options.selection.is_whole();
         let planned = keys.into_iter().zip(planned).map(|(key, result)| {
             result.map(|(value, remarks)| {
                 values.insert(key, value);
                 remarks
             })
         });
-        let diags = gather(planned.collect::<Vec<_>>().into_iter().chain([removed]))?;
+        let mut diags = gather(planned.collect::<Vec<_>>().into_iter().chain([removed]))?;
+        diags.extend(unmatched);
         let value = if self.options.mode == Mode::RefreshOnly {
             // Nothing is planned, so what refers to the resource sees what there is.
             from_state(&lock(&self.found).refreshed)?
+        } else if is_partial {
+            // What is left out stays as it is, also what is not wanted any more.
+            let is_gone = |key: &InstanceKey| {
+                !expansion.contains(key) && self.options.selection.takes(&address.instance(key.clone()))
+            };
+            let schemas = self.engine.schemas;
+            value_beside(schemas, self.state, address, config, values, is_gone)?
         } else {
-            combine(&expansion, values)
+            self.combined(address, config, &expansion, values)?
         };
         module.set_resource(&address.resource, value);
         Ok(diags)
+    }
+
+    /// A remark on a replacement that is asked for of a whole resource, which is none of its instances.
+    fn unmatched_replace(&self, address: &AbsResource, keys: &[InstanceKey]) -> Option<Diag> {
+        let whole = address.instance(InstanceKey::None);
+        if !self.options.replace.contains(&whole) || keys == [InstanceKey::None] {
+            return None;
+        }
+        let lines: Vec<String> = keys
+            .iter()
+            .map(|key| format!("\n  {}", address.instance(key.clone())))
+            .collect();
+        let detail = if lines.is_empty() {
+            format!("{address} is to be replaced, but it has no instances.")
+        } else {
+            format!(
+                "{address} is to be replaced, but that names none of its instances, so none is replaced. They are:{}",
+                lines.concat()
+            )
+        };
+        Some(Diag::warning(
+            "Incompletely-matched force-replace resource instance",
+            detail,
+        ))
+    }
+
+    /// The value of a resource whose instances are all planned.
+    fn combined(
+        &self,
+        address: &AbsResource,
+        config: &ResourceConfig,
+        expansion: &Expansion,
+        values: BTreeMap<InstanceKey, Value>,
+    ) -> Result<Value, Diags> {
+        if let Expansion::Switched(false) = expansion {
+            let schema = self
+                .engine
+                .resource_schema(&config.provider_config.provider, &address.resource)?;
+            return Ok(Value::null(schema.block.ty()));
+        }
+        Ok(combine(expansion, values))
     }
 
     /// Why an instance goes.
@@ -270,15 +331,25 @@ impl<'a> PlanWalk<'_, 'a> {
         let triggered = triggers::is_triggered(self, &instance)?;
         let stored = self.state.current(&address).map(|object| &**object);
         let outcome = instance
-            .plan_managed(stored, imports.get(&address), self.options, triggered)
+            .plan_managed(stored, imports.get(&address), None, self.options, triggered)
             .await?;
-        self.record_state(&instance, outcome.previous.as_ref(), outcome.refreshed.as_ref())?;
+        self.keep(&instance, outcome)
+    }
+
+    /// Keeps what planning one managed instance gave.
+    pub(crate) fn keep(
+        &self,
+        instance: &Instance<'_, '_>,
+        outcome: Outcome,
+    ) -> Result<(Value, Diags), Diags> {
+        let address = &instance.address;
+        self.record_state(instance, outcome.previous.as_ref(), outcome.refreshed.as_ref())?;
         let mut found = lock(&self.found);
         if let Some(check) = outcome.check {
             found.checks.insert(address.to_string(), check);
         }
         if let Some(mut change) = outcome.change {
-            change.previous_address = self.moves.from.get(&address).cloned();
+            change.previous_address = self.moves.from.get(address).cloned();
             found.add(change);
         }
         drop(found);
@@ -308,10 +379,14 @@ impl<'a> PlanWalk<'_, 'a> {
         if let Some(check) = outcome.check {
             found.checks.insert(instance.address.to_string(), check);
         }
-        if let (Some(check), Some(name)) = (outcome.failed, &instance.config.check) {
-            found
-                .checks
-                .insert(asserts::address(&instance.module, name), check);
+        if let Some(name) = &instance.config.check {
+            let of_check = asserts::address(&instance.module, name);
+            let node = Node::Check(resource.module.clone(), name.clone());
+            // One that is left out is told of all the same where its data source is not.
+            let unknown = (!self.graph.contains(&node)).then(|| Check::of(CheckStatus::Unknown));
+            if let Some(check) = outcome.failed.or(unknown) {
+                found.checks.insert(of_check, check);
+            }
         }
         if let Some(change) = outcome.change {
             found.add(change);
@@ -335,14 +410,19 @@ impl<'a> PlanWalk<'_, 'a> {
             .map_or(&state.provider, |config| &config.provider_config);
         let mut removals = Vec::new();
         for (key, instance) in &state.instances {
-            let orphan = !wanted.contains(key);
+            let one = address.instance(key.clone());
+            let is_taken = match wanted {
+                Wanted::Nothing => self.options.selection.takes_alone(&one),
+                // As with Terraform: where the module's instance is gone, all in it goes.
+                Wanted::Module(_) => true,
+                Wanted::Instances(..) => self.options.selection.takes(&one),
+            };
+            let orphan = is_taken && !wanted.contains(key);
             if let (Some(object), true) = (&instance.current, orphan) {
-                removals.push((
-                    key,
-                    None,
-                    object,
-                    Some(self.reason(wanted, &address.instance(key.clone()))),
-                ));
+                removals.push((key, None, object, Some(self.reason(wanted, &one))));
+            }
+            if !self.options.selection.takes_alone(&one) {
+                continue;
             }
             removals.extend(
                 instance
@@ -525,6 +605,7 @@ impl<'c> Wanted<'c> {
         match (expansion, key) {
             (Expansion::Count(_), InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
             (Expansion::ForEach(_), InstanceKey::String(_)) => Reason::DeleteBecauseEachKey,
+            (Expansion::Switched(_), InstanceKey::None) => Reason::DeleteBecauseEnabledFalse,
             _ => Reason::DeleteBecauseWrongRepetition,
         }
     }

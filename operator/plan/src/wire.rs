@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_addr::Module;
+use ashlar_addr::{Module, Target};
 use ashlar_config::TriggerEvent;
 use ashlar_diag::{Diag, Diags};
 use ashlar_value::{Dialect, Marks, Path, PathStep, Value, json, msgpack};
@@ -17,6 +17,7 @@ use crate::{
         Action, Change, Check, CheckStatus, Importing, Invocation, Mode, Options, OutputChange, PackagePin,
         Plan, ProviderPin, Reason, Trigger,
     },
+    selection::Selection,
     steps::{Op, Step, StepId},
 };
 
@@ -58,6 +59,12 @@ struct PlanWire {
     invoke: Vec<String>,
     #[serde(default)]
     invocations: Vec<InvocationWire>,
+    #[serde(default)]
+    targets: Vec<String>,
+    #[serde(default)]
+    excludes: Vec<String>,
+    #[serde(default)]
+    generated: Vec<(String, String)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -163,7 +170,7 @@ const ACTIONS: [Action; 8] = [
     Action::Forget,
 ];
 
-const REASONS: [Reason; 13] = [
+const REASONS: [Reason; 14] = [
     Reason::ReplaceBecauseTainted,
     Reason::ReplaceBecauseCannotUpdate,
     Reason::ReplaceByRequest,
@@ -177,6 +184,7 @@ const REASONS: [Reason; 13] = [
     Reason::ReadBecauseCheckNested,
     Reason::ReadBecauseConfigUnknown,
     Reason::ReadBecauseDependencyPending,
+    Reason::DeleteBecauseEnabledFalse,
 ];
 
 const MODES: [Mode; 3] = [Mode::Normal, Mode::Destroy, Mode::RefreshOnly];
@@ -281,8 +289,23 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .iter()
             .map(invocation_out)
             .collect::<Result<_, _>>()?,
+        targets: texts(&plan.options.selection.targets),
+        excludes: texts(&plan.options.selection.excludes),
+        generated: plan
+            .generated
+            .iter()
+            .map(|(address, block)| (address.to_string(), block.to_string()))
+            .collect(),
     };
     rmp_serde::to_vec(&wire).map_err(|fault| damaged(&fault.to_string()))
+}
+
+fn texts(named: &[Target]) -> Vec<String> {
+    named.iter().map(ToString::to_string).collect()
+}
+
+fn targets_in(texts: &[String]) -> Result<Vec<Target>, Diags> {
+    texts.iter().map(|text| parse(text)).collect()
 }
 
 /// Reads a plan.
@@ -351,6 +374,10 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
                 .iter()
                 .map(|text| parse(text))
                 .collect::<Result<_, _>>()?,
+            selection: Selection {
+                targets: targets_in(&wire.targets)?,
+                excludes: targets_in(&wire.excludes)?,
+            },
         },
         config: wire
             .config
@@ -385,6 +412,11 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .iter()
             .map(invocation_in)
             .collect::<Result<_, _>>()?,
+        generated: wire
+            .generated
+            .into_iter()
+            .map(|(address, block)| Ok((parse(&address)?, block.into())))
+            .collect::<Result<_, Diags>>()?,
     })
 }
 

@@ -299,6 +299,12 @@ pub trait Provider: Send + Sync {
     /// Finds an object that is there and not managed yet; others may come with it.
     async fn import(&self, request: ImportRequest<'_>) -> Answer<(Vec<ImportedObject>, Option<Deferred>)>;
 
+    /// The configuration that an object would have, from its state. Asked only of providers that say they can.
+    async fn generate_config(&self, kind: &str, state: &Value) -> Answer<Option<Value>> {
+        let _ = (kind, state);
+        Answer::ok(None)
+    }
+
     /// Plans one instance.
     async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned>;
 

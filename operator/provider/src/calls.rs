@@ -297,6 +297,23 @@ impl Plugin {
         Ok(Answer { value, diags })
     }
 
+    pub(crate) async fn try_generate_config(
+        &self,
+        kind: &str,
+        state: &Value,
+    ) -> Result<Answer<Option<Value>>, Failed> {
+        const CALL: &str = "GenerateResourceConfig";
+        let (_, types) = self.resource(kind).await?;
+        let request = tfplugin::generate_resource_config::Request {
+            type_name: kind.to_owned(),
+            state: wire::encode(state, &types.object).map_err(|error| self.unwritable(CALL, &error))?,
+        };
+        let response = self.answer(CALL, self.client.generate_config(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let value = self.keep(&mut diags, CALL, wire::decode(response.config, &types.object));
+        Ok(Answer { value, diags })
+    }
+
     pub(crate) async fn try_read(&self, asked: &ReadRequest<'_>) -> Result<Answer<Read>, Failed> {
         const CALL: &str = "ReadResource";
         let (known, types) = self.resource(asked.kind).await?;

@@ -152,6 +152,7 @@ impl Client {
         upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
         move_state: move_resource_state = move_resource_state | move_resource_state, check;
         import: import_resource_state = import_resource_state | import_resource_state, read;
+        generate_config: generate_resource_config = generate_resource_config | generate_resource_config, check;
         read: read_resource = read_resource | read_resource, read;
         plan: plan_resource_change = plan_resource_change | plan_resource_change, read;
         apply: apply_resource_change = apply_resource_change | apply_resource_change, apply;

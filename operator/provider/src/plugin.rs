@@ -235,6 +235,12 @@ impl Provider for Plugin {
             .unwrap_or_else(failed_with((Vec::new(), None)))
     }
 
+    async fn generate_config(&self, kind: &str, state: &Value) -> Answer<Option<Value>> {
+        self.try_generate_config(kind, state)
+            .await
+            .unwrap_or_else(failed_with(None))
+    }
+
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {
         let nothing = Read {
             state: None,

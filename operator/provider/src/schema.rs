@@ -108,6 +108,7 @@ pub(crate) fn provider_schema(
         plan_destroy: capabilities.plan_destroy,
         get_provider_schema_optional: capabilities.get_provider_schema_optional,
         move_resource_state: capabilities.move_resource_state,
+        generate_resource_config: capabilities.generate_resource_config,
     })
 }
 

@@ -2,11 +2,11 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_config::{Absent, Input, Tree, resolve_variables};
+use ashlar_config::{Absent, Input, Tree, Validations, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_graph::Graph;
 use ashlar_plan::{
-    FunctionResults, Schemas, Values, fetch_schemas,
+    FunctionResults, Schemas, Selection, Values, fetch_schemas,
     node::{Node, Sight, build},
 };
 use ashlar_port::Outside;
@@ -72,6 +72,7 @@ impl Looked {
             state: &self.state,
             schemas: &self.schemas,
             invoke: &[],
+            selection: &Selection::whole(),
         };
         build(&sight, until)
     }
@@ -119,8 +120,9 @@ pub async fn look(
         made: Arc::default(),
         functions: None,
     };
+    let (absent, validations) = (Absent::Unknown, Validations::Decided);
     let (variables, faults) =
-        resolve_variables(tree.root(), &request.inputs, Absent::Unknown, &caps, sources);
+        resolve_variables(tree.root(), &request.inputs, absent, validations, &caps, sources);
     diags.extend(faults);
     if diags.has_errors() {
         return (None, diags);

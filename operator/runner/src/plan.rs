@@ -7,7 +7,9 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_config::{Absent, Files as SourceFiles, Input, Library, Tree, limits, resolve_variables};
+use ashlar_config::{
+    Absent, Files as SourceFiles, Input, Library, Tree, Validations, limits, resolve_variables,
+};
 use ashlar_diag::{Diags, Sources};
 use ashlar_eval::with_budget;
 use ashlar_plan::{FunctionResults, Inputs, Options, Plan, Schemas, fetch_schemas, wire};
@@ -49,6 +51,8 @@ pub struct PlanRequest {
     /// The folders in it whose files are all there, if what was left out of it is told apart from what never was: elsewhere
     /// nothing may be read. Empty: nothing was left out.
     pub held: Vec<PathBuf>,
+    /// The file for what is made up of imported objects that nothing declares, if that is wanted: a name in the module's folder.
+    pub generate: Option<Arc<str>>,
 }
 
 /// What came of it.
@@ -197,8 +201,15 @@ async fn attempt(
         made: Arc::default(),
         functions: None,
     };
-    let (variables, faults) =
-        bounded(|| resolve_variables(tree.root(), &request.inputs, Absent::Refused, &caps, sources));
+    let validations = if request.options.selection.is_whole() {
+        Validations::Decided
+    } else {
+        Validations::Left
+    };
+    let (variables, faults) = bounded(|| {
+        let (root, inputs) = (tree.root(), &request.inputs);
+        resolve_variables(root, inputs, Absent::Refused, validations, &caps, sources)
+    });
     diags.extend(faults);
     if diags.has_errors() {
         return None;
@@ -240,6 +251,7 @@ async fn attempt(
                 outside: &*outside,
                 progress,
                 timestamp,
+                generate: request.generate,
             };
             let planned = ashlar_plan::plan(inputs).await;
             diags.extend(planned.diags);

@@ -29,6 +29,8 @@ pub struct ProviderSchema {
     pub get_provider_schema_optional: bool,
     /// Can it move resources across types?
     pub move_resource_state: bool,
+    /// Can it tell the configuration that an object would have?
+    pub generate_resource_config: bool,
 }
 
 /// A versioned block.

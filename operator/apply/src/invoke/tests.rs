@@ -190,6 +190,7 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
         functions: FunctionResults::default(),
         timestamp: String::new(),
         errored: false,
+        generated: BTreeMap::new(),
         invocations: vec![invocation],
     };
     let store = Fake::default();

@@ -76,6 +76,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         timestamp: String::new(),
         errored: false,
         invocations: Vec::new(),
+        generated: BTreeMap::new(),
     }
 }
 

@@ -34,7 +34,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     };
     let (store, recovered) = session.lock(operation).await?;
     let ready = session
-        .plan(&recovered, &args.values, &args.choices, destroy)
+        .plan(&recovered, &args.values, &args.choices, destroy, None)
         .await?;
     if !ready.plan.wants_apply() {
         return Ok(ExitCode::SUCCESS);

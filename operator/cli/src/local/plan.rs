@@ -10,7 +10,13 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
     let session = Session::open(&args.place, printer)?;
     let (store, recovered) = session.lock("OperationTypePlan").await?;
     let ready = session
-        .plan(&recovered, &args.values, &args.choices, args.destroy)
+        .plan(
+            &recovered,
+            &args.values,
+            &args.choices,
+            args.destroy,
+            args.generate_config_out.as_deref(),
+        )
         .await?;
     drop(store);
     if ready.plan.wants_apply() {

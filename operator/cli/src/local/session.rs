@@ -1,10 +1,13 @@
 //! What plan and apply do alike: find the folder, take its lock, plan, show.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use anyhow::Context;
 use ashlar_diag::{Diags, Sources};
-use ashlar_plan::{Mode, Options, Plan, text};
+use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
 use ashlar_provider::{Fence, Launcher, Redactor};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_store::{Recovered, file::FileStore};
@@ -69,9 +72,23 @@ impl<'a> Session<'a> {
         values: &Values,
         choices: &Choices,
         destroy: bool,
+        generate: Option<&Path>,
     ) -> anyhow::Result<Ready> {
         if let Some(why) = choices.conflict(destroy) {
             anyhow::bail!("{why}");
+        }
+        if generate.is_some() && (destroy || choices.refresh_only) {
+            anyhow::bail!(
+                "Configuration is made up only where changes are planned, so --generate-config-out cannot go together with \
+                 destroying or --refresh-only."
+            );
+        }
+        // As with Terraform, it stands where the command is run, not in the module's folder.
+        if let Some(file) = generate.filter(|file| file.exists()) {
+            anyhow::bail!(
+                "The file {} is there already. Configuration is written into a new file alone: name another, or move this one.",
+                file.display()
+            );
         }
         let mut sources = Sources::new();
         let (given, faults) = inputs::gather(&self.dir, values, &mut sources)?;
@@ -94,17 +111,22 @@ impl<'a> Session<'a> {
             env: Vec::new(),
             options: Options {
                 mode,
-                refresh: !choices.no_refresh,
+                refresh: choices.refresh,
                 replace: choices.replace.clone(),
                 parallelism: choices.parallelism,
                 workspace: self.workspace.clone(),
                 dialect: choices.language.dialect,
                 invoke: choices.invoke.iter().cloned().collect(),
+                selection: Selection {
+                    targets: choices.targets.clone(),
+                    excludes: choices.excludes.clone(),
+                },
             },
             state: recovered.state.clone(),
             folder: self.dir.clone(),
             confines: None,
             held: Vec::new(),
+            generate: generate.map(generated_name),
         };
         let PlanOutcome {
             plan,
@@ -115,6 +137,11 @@ impl<'a> Session<'a> {
         } = plan(&self.settings, request, &Lines::new(self.printer)).await;
         fetched.keep(plan.is_some())?;
         let diags = masked(diags, &redact);
+        let made_up = plan.as_ref().and_then(|(plan, _)| generated_file(plan));
+        if let Some((file, text)) = generate.zip(made_up) {
+            std::fs::write(file, text)
+                .with_context(|| format!("The file {} cannot be written", file.display()))?;
+        }
         let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
             return Err(self.told(&diags, &sources));
         };
@@ -128,6 +155,16 @@ impl<'a> Session<'a> {
     /// Prints diagnostics and gives the error that says so.
     pub(crate) fn told(&self, diags: &Diags, sources: &Sources) -> anyhow::Error {
         self.printer.told(diags, sources)
+    }
+}
+
+/// What a file is called among those of the module: by its own name, as one that is read.
+fn generated_name(file: &Path) -> Arc<str> {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    if name.ends_with(".tf") {
+        name.into()
+    } else {
+        format!("{name}.tf").into()
     }
 }
 

@@ -43,7 +43,8 @@ fn resolve(inputs: &[(&str, Input)]) -> (BTreeMap<Arc<str>, Value>, Vec<String>)
         .iter()
         .map(|(name, input)| (Arc::from(*name), input.clone()))
         .collect();
-    let (values, diags) = resolve_variables(tree.root(), &inputs, Absent::Refused, &NoCaps, &mut sources);
+    let (absent, validations) = (Absent::Refused, Validations::Decided);
+    let (values, diags) = resolve_variables(tree.root(), &inputs, absent, validations, &NoCaps, &mut sources);
     (
         values,
         diags.iter().map(|diag| diag.summary.to_string()).collect(),

@@ -100,15 +100,11 @@ fn compare_phase(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
     ] {
         same(&format!("{phase}.{name}"), &wanted[name], &got[name])?;
     }
-    for name in [
-        "action_invocations",
-        "deferred_changes",
-        "generated_config",
-        "outputs",
-        "exec_log",
-    ] {
+    for name in ["action_invocations", "deferred_changes", "outputs", "exec_log"] {
         same(&format!("{phase}.{name}"), &wanted[name], &got[name])?;
     }
+    let generated = [&wanted["generated_config"], &got["generated_config"]].map(uncommented);
+    same(&format!("{phase}.generated_config"), &generated[0], &generated[1])?;
     same(
         &format!("{phase}.ops"),
         &compared(&wanted["ops"]),
@@ -204,6 +200,19 @@ fn place(diag: &Json) -> &Json {
         range if range["file"] == "<empty>" => &Json::Null,
         range => range,
     }
+}
+
+/// The blocks of generated configuration, which come in any order, without comments, which are their writer's own.
+fn uncommented(text: &Json) -> Json {
+    let Some(text) = text.as_str() else {
+        return Json::Null;
+    };
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let whole = lines.join("\n");
+    let blocks = whole.split("\n\n").map(str::trim);
+    let mut blocks: Vec<&str> = blocks.filter(|block| !block.is_empty()).collect();
+    blocks.sort_unstable();
+    json!(blocks)
 }
 
 fn same(what: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {

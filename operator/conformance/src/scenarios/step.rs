@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use ashlar_config::{Input, InputValue, Origin, parse_values_file};
 use ashlar_diag::Sources;
-use ashlar_plan::{Mode, Options, Plan, Schemas, show};
+use ashlar_plan::{Mode, Options, Plan, Schemas, Selection, generated_file, show};
 use ashlar_port::{StopFlag, Unwatched};
 use ashlar_runner::{
     ApplyRequest, Folders, Modules, Patience, PlanRequest, Settings, apply, load_module, plan,
@@ -64,11 +64,6 @@ impl Bench {
             other => return Ok(Err(format!("action {other:?} is not run yet"))),
         };
         let options = &step["options"];
-        for name in ["target", "generate_config_out"] {
-            if !options[name].is_null() {
-                return Ok(Err(format!("option {name:?} is not run yet")));
-            }
-        }
         let marks = self.marks();
         let files = self.module_files()?;
         let mut sources = Sources::new();
@@ -98,10 +93,7 @@ impl Bench {
             options: Options {
                 mode,
                 refresh: options["refresh"] != false,
-                replace: strings(&options["replace"])
-                    .iter()
-                    .map(|text| text.parse())
-                    .collect::<Result<_, _>>()?,
+                replace: addresses(&options["replace"])?,
                 parallelism: options["parallelism"]
                     .as_u64()
                     .and_then(|n| usize::try_from(n).ok())
@@ -112,11 +104,16 @@ impl Bench {
                     .iter()
                     .map(|text| text.parse())
                     .collect::<Result<_, _>>()?,
+                selection: Selection {
+                    targets: addresses(&options["target"])?,
+                    excludes: Vec::new(),
+                },
             },
             state: recovered.state,
             folder: self.work.clone(),
             confines: None,
             held: Vec::new(),
+            generate: options["generate_config_out"].as_str().map(Into::into),
         };
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
         let settings = Settings {
@@ -135,6 +132,13 @@ impl Bench {
             return self.finish(out);
         };
         self.add_plan(&mut out["plan"], &planned, &outcome.schemas);
+        if let Some((name, text)) = options["generate_config_out"]
+            .as_str()
+            .zip(generated_file(&planned))
+        {
+            std::fs::write(self.work.join(name), &text)?;
+            out["plan"]["generated_config"] = text.into();
+        }
         if failed || action == "plan" || options["plan_only"] == true {
             return self.finish(out);
         }
@@ -384,6 +388,12 @@ impl Bench {
 
 fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+fn addresses<T: std::str::FromStr<Err = ashlar_addr::ParseError>>(list: &Json) -> anyhow::Result<Vec<T>> {
+    let texts = strings(list);
+    let read = texts.iter().map(|text| text.parse());
+    Ok(read.collect::<Result<_, _>>()?)
 }
 
 fn strings(list: &Json) -> Vec<String> {

@@ -20,6 +20,7 @@ fn status(standing: Standing) -> WorkspaceStatus {
         truncated: false,
         warnings: Vec::new(),
         basis: Basis::default(),
+        partial: false,
     };
     WorkspaceStatus {
         plan: Some(plan),
@@ -76,6 +77,46 @@ fn check(mut status: WorkspaceStatus, decision: Decision, want: &str) {
 }
 
 #[test]
+fn a_limited_plan_says_so_wherever_it_is_told_of() {
+    let message = |standing: Standing, kind: PlanKind, partial: bool, decision: Decision| {
+        let mut status = status(standing);
+        let plan = status.plan.as_mut().unwrap();
+        (plan.kind, plan.partial) = (kind, partial);
+        describe(&mut status, &pending(), &decision, None, 1);
+        let of = |kind: &str| {
+            let found = status.conditions.iter().find(|condition| condition.type_ == kind);
+            found.unwrap().message.clone()
+        };
+        [of(READY), of(PLANNED)]
+    };
+    let waiting = Decision::Wait(Wait::Approval {
+        digest: "sha256:aa".to_owned(),
+        refused: None,
+    });
+    let cases = [
+        (Standing::Pending, PlanKind::Apply, waiting.clone()),
+        (Standing::Pending, PlanKind::Refresh, waiting),
+        (Standing::Pending, PlanKind::Apply, Decision::Rest(Rest::PlanOnly)),
+        (Standing::Applied, PlanKind::Apply, Decision::Rest(Rest::InSync)),
+        (Standing::Empty, PlanKind::Apply, Decision::Rest(Rest::InSync)),
+        (
+            Standing::Applied,
+            PlanKind::Destroy,
+            Decision::Rest(Rest::Destroyed),
+        ),
+        (Standing::Empty, PlanKind::Refresh, Decision::Rest(Rest::Observed)),
+    ];
+    for (standing, kind, decision) in cases {
+        for text in message(standing, kind, true, decision.clone()) {
+            assert!(text.contains("partial plan"), "{decision:?} {text}");
+        }
+        for text in message(standing, kind, false, decision.clone()) {
+            assert!(!text.contains("partial"), "{decision:?} {text}");
+        }
+    }
+}
+
+#[test]
 fn each_decision_tells_where_the_workspace_stands() {
     use Standing::{Applied, Empty, Pending};
     let waiting = |refused: Option<&str>| {
@@ -98,6 +139,11 @@ fn each_decision_tells_where_the_workspace_stands() {
         status(Empty),
         Decision::Rest(Rest::InSync),
         "Ready=True/NoChanges Planned=True/NoChanges",
+    );
+    check(
+        status(Empty),
+        Decision::Rest(Rest::Observed),
+        "Ready=True/Observed Planned=True/NoChanges",
     );
     let applied = WorkspaceStatus {
         last_applied_plan: Some("sha256:aa".to_owned()),

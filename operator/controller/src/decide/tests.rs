@@ -41,6 +41,7 @@ pub(crate) fn pending() -> Seen {
             lineage: "l".to_owned(),
             serial: 3,
             begun: None,
+            partial: false,
         }),
         last_applied: None,
         failure: None,
@@ -176,6 +177,67 @@ fn a_plan_whose_ground_moved_is_never_applied() {
     check(
         &[&auto, &|seen: &mut Seen| seen.mode = Mode::Destroy],
         plan(PlanKind::Destroy, Cause::ModeChanged),
+    );
+}
+
+#[test]
+fn an_observed_workspace_takes_over_what_changed_through_the_same_gate() {
+    let observing = |seen: &mut Seen| seen.mode = Mode::Observe;
+    let refreshed = |seen: &mut Seen| {
+        seen.mode = Mode::Observe;
+        seen.plan.as_mut().unwrap().kind = PlanKind::Refresh;
+    };
+    // A plan that makes changes is none of its.
+    check(&[&auto, &observing], plan(PlanKind::Refresh, Cause::ModeChanged));
+    check(&[&refreshed], waiting(None));
+    check(&[&refreshed, &approve], apply());
+    check(&[&refreshed, &auto], apply());
+    for done in [Standing::Empty, Standing::Applied] {
+        check(&[&refreshed, &standing(done)], Decision::Rest(Rest::Observed));
+        let late = |seen: &mut Seen| seen.due = Some(at(900));
+        check(
+            &[&refreshed, &standing(done), &late],
+            plan(PlanKind::Refresh, Cause::Interval),
+        );
+    }
+    // Nor is what it takes over what another mode wants.
+    check(
+        &[&auto, &refreshed, &|seen: &mut Seen| seen.mode = Mode::Manage],
+        plan(PlanKind::Apply, Cause::ModeChanged),
+    );
+    // Its runs make nothing, but what goes needs none of them.
+    check(
+        &[&refreshed, &|seen: &mut Seen| {
+            seen.deleting = true;
+            seen.run = Some(Run {
+                stage: Stage::Plan,
+                kind: PlanKind::Refresh,
+            });
+        }],
+        Decision::Stop(Stage::Plan),
+    );
+}
+
+#[test]
+fn a_limited_destruction_is_not_enough_for_an_object_that_goes() {
+    let partial = |seen: &mut Seen| seen.plan.as_mut().unwrap().partial = true;
+    let wanted = |seen: &mut Seen| {
+        seen.mode = Mode::Destroy;
+        seen.plan.as_mut().unwrap().kind = PlanKind::Destroy;
+    };
+    let done = standing(Standing::Applied);
+    check(&[&wanted, &partial, &done], Decision::Rest(Rest::Destroyed));
+    check(
+        &[&wanted, &partial, &done, &destroying],
+        plan(PlanKind::Destroy, Cause::ModeChanged),
+    );
+    check(
+        &[&auto, &partial, &destroying],
+        plan(PlanKind::Destroy, Cause::ModeChanged),
+    );
+    check(
+        &[&wanted, &done, &destroying],
+        Decision::Release { forget: false },
     );
 }
 

@@ -32,11 +32,12 @@ pub struct Outcome {
 }
 
 impl Instance<'_, '_> {
-    /// Plans this instance of a managed resource.
+    /// Plans this instance of a managed resource. What it takes in may be `found` already.
     pub async fn plan_managed(
         &self,
         stored: Option<&Object>,
         importing: Option<&Importing>,
+        found: Option<Live>,
         options: &Options,
         triggered: bool,
     ) -> Result<Outcome, Diags> {
@@ -59,8 +60,14 @@ impl Instance<'_, '_> {
         }
         let mut imported_as = None;
         if let Some(of) = importing {
-            let (live, remarks) = self.import(provider, of).await?;
-            diags.extend(remarks);
+            let live = match found {
+                Some(live) => live,
+                None => {
+                    let (live, remarks) = self.import(provider, of).await?;
+                    diags.extend(remarks);
+                    live
+                }
+            };
             imported_as.clone_from(&live.identity);
             previous = Some(live);
         }

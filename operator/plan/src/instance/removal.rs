@@ -8,7 +8,11 @@ use ashlar_port::{PlanRequest, Provider};
 use ashlar_state::Object;
 use ashlar_value::{Value, schema::Schema};
 
-use super::{Live, refresh::refresh, stored::read_stored};
+use super::{
+    Live,
+    refresh::{deferred_fault, refresh},
+    stored::read_stored,
+};
 use crate::{
     engine::{Engine, unmarked},
     model::{Action, Change, Options, Reason},
@@ -106,6 +110,9 @@ impl Removal<'_, '_> {
             diags.extend(unplaced(answer.diags));
             if diags.has_errors() {
                 return Err(std::mem::take(diags));
+            }
+            if answer.value.deferred.is_some() {
+                return Err(deferred_fault(&self.address));
             }
             if !answer.value.state.as_ref().is_some_and(Value::is_null) {
                 let detail = format!(

@@ -13,7 +13,13 @@ use crate::{Action, Change, Mode, Plan, Schemas};
 pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
     let changes = plan.changes.iter().filter(|change| !is_forgotten_data(change));
     let changes: Vec<Json> = changes
-        .map(|change| change::resource_change(change, schemas))
+        .map(|change| {
+            let mut out = change::resource_change(change, schemas);
+            if let (Some(block), None) = (plan.generated.get(&change.address), change.deposed) {
+                out["change"]["generated_config"] = (**block).into();
+            }
+            out
+        })
         .collect();
     // In other modes what only moved is among the changes.
     let told = |change: &&Change| plan.options.mode == Mode::RefreshOnly || change.action != Action::NoOp;
@@ -46,7 +52,7 @@ pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
         "action_invocations": invocations::of_plan(plan, schemas),
         "timestamp": plan.timestamp,
         "applyable": plan.is_applyable(),
-        "complete": !plan.errored,
+        "complete": plan.is_complete(),
         "errored": plan.errored,
     })
 }

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::{is_of_interest, schema_of};
-use crate::{Action, Change, Plan, Reason, Schemas, text::changed_attributes};
+use crate::{Action, Change, Mode, Plan, Reason, Schemas, text::changed_attributes};
 
 /// One change, fit for all eyes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,9 +25,13 @@ pub struct RedactedChange {
     pub paths: Vec<String>,
 }
 
-/// All changes that people are shown, in the plan's order.
+/// All changes that people are shown, in the plan's order. Of a refresh-only plan those that were made outside.
 pub fn redacted_changes(plan: &Plan, schemas: &Schemas) -> Vec<RedactedChange> {
-    let changes = plan.changes.iter().filter(|change| is_of_interest(change));
+    let changes = match plan.options.mode {
+        Mode::RefreshOnly => &plan.drift,
+        Mode::Normal | Mode::Destroy => &plan.changes,
+    };
+    let changes = changes.iter().filter(|change| is_of_interest(change));
     changes.map(|change| redact(change, schemas)).collect()
 }
 

@@ -101,6 +101,7 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
             change.previous_address.as_ref().unwrap_or(&change.address),
             change.address
         ),
+        Reason::DeleteBecauseEnabledFalse => "because enabled is false".to_owned(),
         Reason::DeleteBecauseWrongRepetition => match key {
             InstanceKey::None => "because resource uses count or for_each".to_owned(),
             InstanceKey::Int(_) => "because resource does not use count".to_owned(),

@@ -165,5 +165,6 @@ pub(crate) fn plan(changes: Vec<Change>) -> Plan {
         timestamp: "2026-01-02T03:04:05Z".to_owned(),
         errored: false,
         invocations: Vec::new(),
+        generated: Default::default(),
     }
 }

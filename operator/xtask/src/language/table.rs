@@ -369,7 +369,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         about: "Whether there is the module at all.",
         read: "",
         example: "module \"a\" {\n  source = \"./a\"\n  lifecycle {\n    enabled = true\n  }\n}\n",
-        rows: &[row("enabled", "", "", "Refused by `plan`.")],
+        rows: &[row("enabled", "", EXPAND, "")],
     },
     Chapter {
         block: "resource",
@@ -430,7 +430,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row("ignore_changes", RESOURCE, "plan/src/objchange/ignore.rs", ""),
             row("replace_triggered_by", RESOURCE, "plan/src/triggers.rs", ""),
             row("destroy", "", "", "What is not `true` is refused by `plan`."),
-            row("enabled", "", "", "Refused by `plan`."),
+            row("enabled", "", EXPAND, ""),
             row("precondition", RESOURCE, CONDITION, "See below."),
             row("postcondition", RESOURCE, CONDITION, "See below."),
             row("action_trigger", ACTION, "", "See below."),

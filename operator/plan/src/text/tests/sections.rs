@@ -286,7 +286,9 @@ fn actions_stand_with_the_change_that_triggers_them_and_asked_ones_by_themselves
     asked.options.mode = Mode::RefreshOnly;
     asked.invocations = vec![invocation("f", None, r#"{"size": 2}"#)];
     assert!(asked.is_applyable());
-    check(&asked, expect![[r#"
+    check(
+        &asked,
+        expect![[r#"
 
         Ashlar will perform the following actions:
 
@@ -299,5 +301,6 @@ fn actions_stand_with_the_change_that_triggers_them_and_asked_ones_by_themselves
             }
 
         Plan: 0 to add, 0 to change, 0 to destroy. Actions: 1 to invoke.
-    "#]]);
+    "#]],
+    );
 }
