@@ -349,8 +349,7 @@ impl<'a> Run<'a> {
             Op::Call(module) => parts::call(tree, values, module),
             Op::Variable(module, name) => parts::variable(tree, values, module, name),
             Op::Validate(module, name) => {
-                let decided = self.plan.options.selection.is_whole();
-                parts::validation(tree, values, module, name, decided, |address, check| {
+                parts::validation(tree, values, module, name, &BTreeMap::new(), |address, check| {
                     lock(&self.checks).insert(address, check);
                 })
             }

@@ -6,13 +6,9 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Sources, Span};
-use ashlar_eval::{
-    CheckRule, Given, Reference, Scope, Shape, Subject, calls_providers, evaluate_constant, only_arguments,
-    references,
-};
-use ashlar_funcs::Caps;
+use ashlar_eval::{Given, Shape, evaluate_constant, only_arguments};
 use ashlar_syntax::parse_file;
-use ashlar_value::{Dialect, Type, Value};
+use ashlar_value::Value;
 
 use crate::Module;
 
@@ -67,15 +63,6 @@ pub enum Absent {
     Unknown,
 }
 
-/// What becomes of validations that look at variables alone.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Validations {
-    /// They are decided with the values.
-    Decided,
-    /// They are left to a plan, which may leave out what the variable is for.
-    Left,
-}
-
 /// Reads a file of values (`*.tfvars`, `*.tfvars.json`).
 pub fn parse_values_file(
     name: impl Into<Arc<str>>,
@@ -120,21 +107,28 @@ pub fn parse_values_file(
     (inputs, diags)
 }
 
-/// The value of every variable, as references see it: converted, defaults filled in, marked. Validations that look only
-/// at variables, and call no provider, are run if that is wanted; others are for a plan (see [`looks_at_variables_only`]). With
-/// errors the values
-/// are not fit to be used.
+/// Values of the root module's variables.
+#[derive(Debug, Default)]
+pub struct Resolved {
+    /// The value of every variable, as references see it: converted, defaults filled in, marked.
+    pub values: BTreeMap<Arc<str>, Value>,
+    /// Where those stand that files give.
+    pub places: BTreeMap<Arc<str>, Span>,
+}
+
+/// Resolves all variables. Whether they are valid is decided while planning, among all that they look at. With errors the
+/// values are not fit to be used.
 pub fn resolve_variables(
     module: &Module,
     inputs: &BTreeMap<Arc<str>, Input>,
     absent: Absent,
-    validations: Validations,
-    caps: &dyn Caps,
     sources: &mut Sources,
-) -> (BTreeMap<Arc<str>, Value>, Diags) {
+) -> (Resolved, Diags) {
     let mut diags = undeclared(module, inputs);
-    let mut values = BTreeMap::new();
-    let mut places = BTreeMap::new();
+    let Resolved {
+        mut values,
+        mut places,
+    } = Resolved::default();
     for (name, variable) in &module.variables {
         let given = inputs.get(name).map(|input| match &input.value {
             InputValue::Value(value, place) => Given {
@@ -161,41 +155,11 @@ pub fn resolve_variables(
         let (value, faults) = variable.value(given.as_ref());
         diags.extend(faults);
         values.insert(name.clone(), variable.marked(value));
-        places.insert(
-            name,
-            given.and_then(|given| given.place).unwrap_or(variable.declared),
-        );
-    }
-    if !diags.has_errors() && validations == Validations::Decided {
-        let scope = Variables {
-            values: &values,
-            caps,
-            dialect: module.dialect,
-        };
-        for (name, variable) in &module.variables {
-            let place = places.get(name).copied().unwrap_or(variable.declared);
-            for rule in variable
-                .validations
-                .iter()
-                .filter(|rule| looks_at_variables_only(rule))
-            {
-                diags.extend(rule.validate_variable(&scope, place));
-            }
+        if let Some(place) = given.and_then(|given| given.place) {
+            places.insert(name.clone(), place);
         }
     }
-    (values, diags)
-}
-
-/// Is a validation decided by the values of variables alone, without a provider?
-pub fn looks_at_variables_only(rule: &CheckRule) -> bool {
-    [&rule.condition, &rule.error_message].into_iter().all(|expr| {
-        let (found, faults) = references(expr);
-        faults.is_empty()
-            && !calls_providers(expr)
-            && found
-                .iter()
-                .all(|reference| matches!(reference.subject, Subject::Var(_)))
-    })
+    (Resolved { values, places }, diags)
 }
 
 fn undeclared(module: &Module, inputs: &BTreeMap<Arc<str>, Input>) -> Diags {
@@ -232,33 +196,6 @@ fn undeclared(module: &Module, inputs: &BTreeMap<Arc<str>, Input>) -> Diags {
         diags.push(Diag::warning("Values for undeclared variables", detail));
     }
     diags
-}
-
-/// Variables alone.
-struct Variables<'a> {
-    values: &'a BTreeMap<Arc<str>, Value>,
-    caps: &'a dyn Caps,
-    dialect: Dialect,
-}
-
-impl Scope for Variables<'_> {
-    fn lookup(&self, reference: &Reference<'_>) -> Result<Value, Diags> {
-        match &reference.subject {
-            Subject::Var(name) => self.values.get(name).cloned().ok_or_else(|| {
-                let known = self.values.keys().map(|known| &**known);
-                ashlar_eval::undeclared::variable(reference, name, known).into()
-            }),
-            _ => Ok(Value::unknown(Type::Dynamic)),
-        }
-    }
-
-    fn caps(&self) -> &dyn Caps {
-        self.caps
-    }
-
-    fn dialect(&self) -> Dialect {
-        self.dialect
-    }
 }
 
 #[cfg(test)]

@@ -38,10 +38,7 @@ pub use address::{Calls, import_address};
 pub use ashlar_eval::Shape;
 pub use check::{About, Ask, Question, ask_nobody, check_schemas, ephemeral_faults};
 pub use forms::{FORMS, Form, provisioner_forms};
-pub use inputs::{
-    Absent, Input, InputValue, Origin, Validations, looks_at_variables_only, parse_values_file,
-    resolve_variables,
-};
+pub use inputs::{Absent, Input, InputValue, Origin, Resolved, parse_values_file, resolve_variables};
 pub use limits::limits;
 pub use load::{Files, is_config};
 pub use model::{

@@ -6,10 +6,10 @@
 use std::sync::Arc;
 
 use ashlar_diag::Diags;
-use ashlar_syntax::{Body, Call, Expr, ExprKind, Traversal};
+use ashlar_syntax::{Body, Expr, ExprKind, Traversal};
 use ashlar_value::schema;
 
-use crate::{Reference, body, dynamic, provider_call::PREFIX};
+use crate::{Reference, body, dynamic};
 
 /// Every reference in an expression, and the faults of those that name nothing.
 pub fn references(expr: &Expr) -> (Vec<Reference<'_>>, Diags) {
@@ -85,29 +85,9 @@ struct Hidden<'a> {
     outer: Option<usize>,
 }
 
-/// Does it call a function of a provider?
-pub fn calls_providers(expr: &Expr) -> bool {
-    let mut calls = false;
-    walk(expr, &[], &mut |_| {}, &mut |call| {
-        calls |= call.name.name.starts_with(PREFIX)
-    });
-    calls
-}
-
 /// As [`traversals`], leaving out those of the names in `hidden`.
 pub(crate) fn traversals_without<'h, 'a: 'h>(expr: &'a Expr, hidden: &[&'h str]) -> Vec<&'a Traversal> {
     let mut found = Vec::new();
-    walk(expr, hidden, &mut |traversal| found.push(traversal), &mut |_| {});
-    found
-}
-
-/// Visits traversals from roots that are not local names, and calls.
-fn walk<'h, 'a: 'h>(
-    expr: &'a Expr,
-    hidden: &[&'h str],
-    traversed: &mut dyn FnMut(&'a Traversal),
-    called: &mut dyn FnMut(&'a Call),
-) {
     let mut scopes = vec![Hidden {
         names: hidden.to_vec(),
         outer: None,
@@ -125,16 +105,13 @@ fn walk<'h, 'a: 'h>(
                     at = here.outer;
                 }
                 if !local {
-                    traversed(traversal);
+                    found.push(traversal);
                 }
             }
             ExprKind::Relative { source, .. } => then(&[source]),
             ExprKind::Index { collection, key, .. } => then(&[collection, key]),
             ExprKind::Splat { source, each, .. } => then(&[source, each]),
-            ExprKind::Call(call) => {
-                called(call);
-                left.extend(call.args.iter().rev().map(|arg| (arg, scope)));
-            }
+            ExprKind::Call(call) => left.extend(call.args.iter().rev().map(|arg| (arg, scope))),
             ExprKind::Conditional { condition, yes, no } => then(&[condition, yes, no]),
             ExprKind::Binary {
                 left: a, right: b, ..
@@ -180,4 +157,5 @@ fn walk<'h, 'a: 'h>(
             ExprKind::Literal(_) | ExprKind::JsonScalar(_) | ExprKind::Item | ExprKind::Broken => {}
         }
     }
+    found
 }

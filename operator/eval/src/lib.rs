@@ -48,7 +48,7 @@ pub use console::evaluate_for_console;
 pub use constraint::type_constraint;
 pub use defaults::Defaults;
 pub use evaluate::{check_references, evaluate, evaluate_as, evaluate_constant, evaluate_with};
-pub use finder::{block_references, calls_providers, references, traversals, traversals_in_block};
+pub use finder::{block_references, references, traversals, traversals_in_block};
 pub use locate::locate;
 pub use reference::{Reference, Subject};
 pub use scope::{MapScope, Scope};

@@ -7,11 +7,12 @@ use std::{
 
 use ashlar_addr::{AbsResource, ConfigResource, Module, Provider as ProviderAddr};
 use ashlar_config::Tree;
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Span};
+use ashlar_eval::CheckRule;
 use ashlar_funcs::Caps;
 use ashlar_graph::Graph;
 use ashlar_port::{Outside, Progress, Providers};
-use ashlar_state::State;
+use ashlar_state::{OutputState, State};
 use ashlar_value::Value;
 use futures::future::join_all;
 
@@ -42,8 +43,10 @@ pub struct Inputs<'a> {
     pub files: Vec<(Arc<str>, Arc<str>)>,
     /// The packages of its modules that were fetched.
     pub packages: BTreeMap<Module, PackagePin>,
-    /// The input variables, typed, marked and validated.
+    /// The input variables, typed and marked.
     pub variables: BTreeMap<Arc<str>, Value>,
+    /// Where those of them stand that files give.
+    pub places: BTreeMap<Arc<str>, Span>,
     /// The state as read.
     pub state: State,
     /// The person's choices.
@@ -233,6 +236,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         looked_up,
         order: &order,
         options: &inputs.options,
+        places: &inputs.places,
         state: &state,
         in_state: in_state(&state),
         moves: &moves,
@@ -259,7 +263,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         engine.close().await;
         return Planned {
             plan: None,
-            diags: in_source_order(judged),
+            diags: told_once(judged),
         };
     }
     if !found.diags.has_errors() {
@@ -268,13 +272,28 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
     if inputs.options.mode == Mode::Normal {
         found.diags.extend(imports::lost(inputs.tree, whole));
     }
+    // A run that breaks off keeps those that were known before it.
+    let Found {
+        outputs, refreshed, ..
+    } = &mut found;
+    for (name, change) in outputs {
+        if change.after.is_null() {
+            refreshed.outputs.remove(name);
+        } else if change.after.is_wholly_known() {
+            let value = OutputState {
+                value: change.after.clone(),
+                sensitive: change.sensitive.1,
+            };
+            refreshed.outputs.insert(name.clone(), value);
+        }
+    }
     if destroys && found.diags.has_errors() {
         // What was planned on the way to a refreshed state is not what was asked for.
         found.diags.extend(checked);
         engine.close().await;
         return Planned {
             plan: None,
-            diags: in_source_order(found.diags),
+            diags: told_once(found.diags),
         };
     }
     if destroys {
@@ -380,7 +399,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
     }
     Planned {
         plan: Some(plan),
-        diags: in_source_order(diags),
+        diags: told_once(diags),
     }
 }
 
@@ -432,6 +451,45 @@ fn stored_dependencies(change: &Change, state: &State, order: &Order) -> Arc<[Co
         Some(object) if change.action != Action::Create => object.dependencies.clone(),
         _ => change.dependencies.clone(),
     }
+}
+
+/// What may be told several times at one place: Terraform notes beside these what they come from (which check, which
+/// function, which value), and does not look whether that is the same.
+const TOLD_EACH: [&str; 14] = [
+    "Call to unknown function",
+    "Check block assertion failed",
+    "Check block assertion known after apply",
+    "Deprecated value used",
+    "Error in function call",
+    CheckRule::INVALID_VALUE,
+    "Invalid expanding argument value",
+    "Invalid function argument",
+    "Module output value precondition failed",
+    "Not enough function arguments",
+    "Resource postcondition failed",
+    "Resource precondition failed",
+    "Too many function arguments",
+    "Unknown provider function",
+];
+
+/// In the order of source, and what several instances have in common once. Source: Terraform
+/// `internal/backend/local/backend_plan.go`, `internal/tfdiags` (`AppendWithoutDuplicates`).
+fn told_once(diags: Diags) -> Diags {
+    let mut seen = HashSet::new();
+    let mut is_new = |diag: &Diag| {
+        TOLD_EACH.contains(&&*diag.summary)
+            || diag.subject.is_none()
+            || seen.insert((
+                diag.subject,
+                diag.summary.clone(),
+                diag.detail.clone(),
+                diag.is_error(),
+            ))
+    };
+    in_source_order(diags)
+        .into_iter()
+        .filter(|diag| is_new(diag))
+        .collect()
 }
 
 /// Visits end in any order; people read from top to bottom.

@@ -11,7 +11,7 @@ use std::{
 
 use ashlar_addr::{Module as ModuleAddr, ModuleInstance, ResourceInstance};
 use ashlar_config::Tree;
-use ashlar_diag::{Diags, Severity};
+use ashlar_diag::{Diags, Severity, Span};
 use ashlar_eval::{CheckRule, Given, Scope, evaluate};
 use ashlar_value::Value;
 
@@ -95,17 +95,20 @@ pub fn variable<'a>(
 }
 
 /// Decides the validations of a variable, and tells of each instance what came of it. One that cannot be decided while
-/// planning passes for now: apply decides it. Where the root module's that look at variables alone are `decided` already, they
-/// are not again.
+/// planning passes for now: apply decides it. `places` are those of the root module's values.
 pub fn validation<'a>(
     tree: &Tree,
     values: &Values<'a>,
     module: &ModuleAddr,
     name: &Arc<str>,
-    decided: bool,
+    places: &BTreeMap<Arc<str>, Span>,
     mut note: impl FnMut(String, Check),
 ) -> Result<Diags, Diags> {
-    let given = tree.arguments(module).get(name).map(|expr| expr.span);
+    let given = if module.is_root() {
+        places.get(name).copied()
+    } else {
+        tree.arguments(module).get(name).map(|expr| expr.span)
+    };
     in_each(&*values.instances(module), |instance| {
         let mut diags = Diags::new();
         let Some(variable) = instance.module().variables.get(name) else {
@@ -113,11 +116,7 @@ pub fn validation<'a>(
         };
         let place = given.unwrap_or(variable.declared);
         let mut check = Check::of(CheckStatus::Pass);
-        let rules = variable
-            .validations
-            .iter()
-            .filter(|rule| !decided || !module.is_root() || !ashlar_config::looks_at_variables_only(rule));
-        for rule in rules {
+        for rule in &variable.validations {
             let told = rule.validate_variable(&instance.scope(), place);
             check = check.and(judged(rule, &told, &instance.scope()));
             diags.extend(told);

@@ -133,6 +133,8 @@ enum Going {
 /// Replaces what the ordinary plan found by the removal of the objects that are selected and, if those are all, of all outputs.
 pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, selection: &Selection) {
     found.changes.clear();
+    // What changed outside is taken over by that.
+    found.drift.clear();
     found.by_resource.clear();
     found.pending.clear();
     found.checks = unknown_checks(engine.tree, selection);

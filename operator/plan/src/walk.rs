@@ -9,7 +9,7 @@ use std::{
 
 use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
 use ashlar_config::{ResourceConfig, self_references};
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Span};
 use ashlar_graph::{Graph, Turn};
 use ashlar_state::{Object, State};
 use ashlar_value::Value;
@@ -39,6 +39,8 @@ pub(crate) struct PlanWalk<'w, 'a> {
     pub(crate) graph: &'w Graph<Node>,
     pub(crate) order: &'w Order,
     pub(crate) options: &'w Options,
+    /// Where values of variables stand that files give.
+    pub(crate) places: &'w BTreeMap<Arc<str>, Span>,
     /// Are resources only looked up in state, neither read nor planned?
     pub(crate) state_alone: bool,
     /// Those that are so looked up in any case, because only a provider needs them.
@@ -116,11 +118,8 @@ impl<'a> PlanWalk<'_, 'a> {
             Node::Provider(config) => self.engine.configure(config, true).await,
             Node::Call(module) => parts::call(tree, values, module),
             Node::Variable(module, name) => parts::variable(tree, values, module, name),
-            // What is destroyed need not be valid.
-            Node::Validation(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
             Node::Validation(module, name) => {
-                let decided = self.options.selection.is_whole();
-                parts::validation(tree, values, module, name, decided, |address, check| {
+                parts::validation(tree, values, module, name, self.places, |address, check| {
                     lock(&self.found).checks.insert(address, check);
                 })
             }

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_config::{Absent, Input, Tree, Validations, resolve_variables};
+use ashlar_config::{Absent, Input, Tree, resolve_variables};
 use ashlar_diag::{Diags, Sources};
 use ashlar_graph::Graph;
 use ashlar_plan::{
@@ -120,9 +120,8 @@ pub async fn look(
         made: Arc::default(),
         functions: None,
     };
-    let (absent, validations) = (Absent::Unknown, Validations::Decided);
-    let (variables, faults) =
-        resolve_variables(tree.root(), &request.inputs, absent, validations, &caps, sources);
+    let (resolved, faults) = resolve_variables(tree.root(), &request.inputs, Absent::Unknown, sources);
+    let variables = resolved.values;
     diags.extend(faults);
     if diags.has_errors() {
         return (None, diags);

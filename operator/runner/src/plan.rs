@@ -8,7 +8,7 @@ use std::{
 };
 
 use ashlar_config::{
-    Absent, Files as SourceFiles, Input, Library, Tree, Validations, limits, resolve_variables,
+    Absent, Files as SourceFiles, Input, Library, Tree, limits, resolve_variables,
 };
 use ashlar_diag::{Diags, Sources};
 use ashlar_eval::with_budget;
@@ -201,19 +201,13 @@ async fn attempt(
         made: Arc::default(),
         functions: None,
     };
-    let validations = if request.options.selection.is_whole() {
-        Validations::Decided
-    } else {
-        Validations::Left
-    };
-    let (variables, faults) = bounded(|| {
-        let (root, inputs) = (tree.root(), &request.inputs);
-        resolve_variables(root, inputs, Absent::Refused, validations, &caps, sources)
-    });
+    let (resolved, faults) =
+        bounded(|| resolve_variables(tree.root(), &request.inputs, Absent::Refused, sources));
     diags.extend(faults);
     if diags.has_errors() {
         return None;
     }
+    let variables = resolved.values;
     let chosen = diags.take(choose(settings, &tree, &request.state).await)?;
     let pins = chosen.pins.clone();
     let redact = redactor(variables.values(), &request.state, &request.env);
@@ -242,6 +236,7 @@ async fn attempt(
                 packages: request.modules.packages(),
                 files,
                 variables,
+                places: resolved.places,
                 state: request.state,
                 options: request.options,
                 schemas,

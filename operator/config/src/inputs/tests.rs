@@ -1,7 +1,6 @@
 //! Values against declarations: results, and faults by their summaries.
 
 use super::*;
-use ashlar_funcs::NoCaps;
 use ashlar_value::Marks;
 
 const DECLARED: &str = r#"
@@ -11,21 +10,6 @@ variable "secret" {
   default   = "s"
   sensitive = true
 }
-variable "small" {
-  default = 1
-  validation {
-    condition     = var.small < 10
-    error_message = "too big"
-  }
-}
-variable "wide" {
-  default = 1
-  validation {
-    condition     = var.wide < local.limit
-    error_message = "too big"
-  }
-}
-locals { limit = 10 }
 "#;
 
 fn text(value: &str) -> Input {
@@ -43,10 +27,9 @@ fn resolve(inputs: &[(&str, Input)]) -> (BTreeMap<Arc<str>, Value>, Vec<String>)
         .iter()
         .map(|(name, input)| (Arc::from(*name), input.clone()))
         .collect();
-    let (absent, validations) = (Absent::Refused, Validations::Decided);
-    let (values, diags) = resolve_variables(tree.root(), &inputs, absent, validations, &NoCaps, &mut sources);
+    let (resolved, diags) = resolve_variables(tree.root(), &inputs, Absent::Refused, &mut sources);
     (
-        values,
+        resolved.values,
         diags.iter().map(|diag| diag.summary.to_string()).collect(),
     )
 }
@@ -70,8 +53,6 @@ fn what_lacks_or_does_not_fit_is_told() {
         resolve(&[("text", text("")), ("amount", text("[]"))]).1,
         ["Invalid value for input variable"]
     );
-    let small = [("text", text("")), ("amount", text("1")), ("small", text("10"))];
-    assert_eq!(resolve(&small).1, ["Invalid value for variable"]);
 }
 
 #[test]
@@ -94,21 +75,6 @@ fn an_undeclared_name_counts_by_its_origin() {
         &["a", "b", "c"],
         &[each, each, "Values for undeclared variables"],
     );
-}
-
-#[test]
-fn validations_that_look_further_are_left_for_later() {
-    let mut sources = Sources::new();
-    let (tree, _) = crate::fixture::load_text(DECLARED, &mut sources);
-    let is_left = |variable: &&ashlar_eval::Variable| {
-        variable
-            .validations
-            .iter()
-            .any(|rule| !looks_at_variables_only(rule))
-    };
-    let left = tree.root().variables.values().filter(is_left);
-    let later: Vec<&str> = left.map(|variable| &*variable.name).collect();
-    assert_eq!(later, ["wide"]);
 }
 
 #[test]

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     engine::{Engine, unmarked},
     model::{Action, Change, Options, Reason},
-    provider_diags::unplaced,
+    provider_diags::place_in,
 };
 
 /// An object to be destroyed.
@@ -107,7 +107,9 @@ impl Removal<'_, '_> {
                 let _permit = self.engine.permit().await;
                 provider.plan(request).await
             };
-            diags.extend(unplaced(answer.diags));
+            let config = self.engine.tree.resource(&self.address.resource.config());
+            let body = config.map(|config| &config.body);
+            diags.extend(place_in(answer.diags, body, &self.address));
             if diags.has_errors() {
                 return Err(std::mem::take(diags));
             }
