@@ -15,7 +15,7 @@ use ashlar_plan::{
     unmarked,
 };
 use ashlar_port::{Activity, ApplyRequest};
-use ashlar_state::Object;
+use ashlar_state::{Object, Status};
 use ashlar_value::{Value, schema::Schema};
 
 use crate::run::Run;
@@ -38,6 +38,13 @@ impl Run<'_> {
         let provider = self.engine.provider(&change.provider)?;
         let live = self.live_of(change, &object, schema)?;
         let mut diags = Diags::new();
+        // What is deposed was replaced already, and what is tainted was never whole.
+        if deposed.is_none() && object.status != Status::Tainted {
+            diags = self.provision_destroyed(change, &live.value).await;
+            if diags.has_errors() {
+                return Err(diags);
+            }
+        }
         let mut private = change.private.clone();
         if change.action.is_replace() {
             // What was planned belongs to the new object; the old one's destruction is planned by itself.

@@ -12,6 +12,7 @@ mod fake;
 mod invoke;
 mod keeper;
 mod ledger;
+mod provision;
 mod run;
 mod settle;
 mod write;

@@ -22,7 +22,7 @@ use ashlar_plan::{
     outputs, parts,
     show::declaration,
 };
-use ashlar_port::{Outside, Progress, Providers, RunStore, StopFlag};
+use ashlar_port::{Outside, Progress, Providers, Provisioners, RunStore, StopFlag};
 use ashlar_state::{OutputState, State};
 use ashlar_value::Value;
 use futures::{FutureExt, StreamExt, future::BoxFuture, select_biased, stream::FuturesUnordered};
@@ -51,6 +51,8 @@ pub struct Inputs<'a> {
     pub schemas: &'a Schemas,
     /// Where providers come from.
     pub providers: &'a dyn Providers,
+    /// What runs provisioners.
+    pub provisioners: &'a dyn Provisioners,
     /// Files, time and randomness for functions; `plantimestamp` is the plan's.
     pub caps: &'a dyn Caps,
     /// Clock and chance.
@@ -94,6 +96,7 @@ pub(crate) struct Run<'a> {
     pub(crate) engine: Engine<'a>,
     pub(crate) plan: &'a Plan,
     pub(crate) keeper: Keeper<'a>,
+    pub(crate) provisioners: &'a dyn Provisioners,
     pub(crate) order: Order,
     pub(crate) counts: Mutex<Counts>,
     pub(crate) checks: Mutex<BTreeMap<String, Check>>,
@@ -248,6 +251,7 @@ impl<'a> Run<'a> {
                 state,
                 dirty,
             ),
+            provisioners: inputs.provisioners,
             order: Order::of(all.as_ref().unwrap_or(&graph), &graph, inputs.tree),
             counts: Mutex::default(),
             checks: Mutex::new(checks_before(plan)),
@@ -321,13 +325,23 @@ impl<'a> Run<'a> {
             }
             if ask_at.is_some_and(|ask| ask <= self.engine.outside.monotonic_ms()) {
                 ask_at = None;
-                telling = self.engine.stop_providers().boxed();
+                telling = self.stop().boxed();
             }
             if end_at.is_some_and(|end| end <= self.engine.outside.monotonic_ms()) {
                 end_at = None;
-                telling = self.engine.end_providers().boxed();
+                telling = self.end().boxed();
             }
         }
+    }
+
+    /// Asks providers to break off, and ends provisioners, which cannot be asked.
+    async fn stop(&self) {
+        futures::join!(self.engine.stop_providers(), self.provisioners.stop());
+    }
+
+    /// Ends all that runs.
+    async fn end(&self) {
+        futures::join!(self.engine.end_providers(), self.provisioners.stop());
     }
 
     fn step_graph(&self) -> Graph<StepId> {

@@ -104,6 +104,7 @@ impl Run<'_> {
             return Err(Diag::error("Configuration contains unknown value", detail).into());
         }
         let creates = change.action != Action::Update;
+        let provisioned = creates && instance.config.provisioners.iter().any(|one| !one.on_destroy);
         let before = if creates {
             Value::null(instance.schema.block.ty())
         } else {
@@ -152,14 +153,19 @@ impl Run<'_> {
                 &actual,
                 answer.value,
                 heard,
+                provisioned,
                 &mut diags,
             )
             .await?
         };
-        let mut counts = lock(&self.counts);
-        counts.created += usize::from(creates);
-        counts.updated += usize::from(!creates);
-        drop(counts);
+        if provisioned {
+            diags.extend(self.provision_created(instance, &live).await?);
+        }
+        if !diags.has_errors() {
+            let mut counts = lock(&self.counts);
+            counts.created += usize::from(creates);
+            counts.updated += usize::from(!creates);
+        }
         self.set_value(&change.address, live.value.clone());
         if instance.config.has_conditions() {
             let (found, remarks) = check_postconditions(instance, &live.value);
@@ -257,7 +263,8 @@ impl Run<'_> {
     }
 
     /// Judges what the provider answered and keeps what exists, complete or not. Where it was not `heard` to the end,
-    /// nobody knows what it did: then the intent stays open.
+    /// nobody knows what it did: then the intent stays open. Where provisioners follow, the object is kept as tainted until
+    /// they are through, so that a run that is killed meanwhile leaves none that looks whole.
     #[expect(clippy::too_many_arguments, reason = "all of it belongs to one judgement")]
     async fn keep(
         &self,
@@ -268,6 +275,7 @@ impl Run<'_> {
         actual: &Change,
         applied: Applied,
         heard: bool,
+        provisioned: bool,
         diags: &mut Diags,
     ) -> Result<Live, Diags> {
         let about = |summary: &'static str, what: String| {
@@ -302,7 +310,7 @@ impl Run<'_> {
         }
         let identity = identity.filter(|_| is_known);
         let failed = diags.has_errors();
-        let journalled = provider.has_effects();
+        let journalled = provider.has_effects() || provisioned;
         let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());
         if value.is_null() {
             // Nothing new exists as far as is known: what was there stays.
@@ -326,7 +334,8 @@ impl Run<'_> {
         let value = mark_sensitive(&instance.schema.block, value.mark_paths(&marks));
         let identity = identity.or_else(|| prior.and_then(|prior| prior.identity.clone()));
         let live = self.live(instance, value, private.into(), status, identity);
-        let object = to_object(&live, instance.schema)?;
+        let kept = if provisioned { tainted(&live) } else { live.clone() };
+        let object = to_object(&kept, instance.schema)?;
         self.keeper
             .outcome(&change.address, None, &change.provider, Some(object), journalled)
             .await?;
@@ -353,5 +362,13 @@ impl Run<'_> {
             create_before_destroy: instance.create_before_destroy,
             identity,
         }
+    }
+}
+
+/// The object as one that is not whole.
+fn tainted(live: &Live) -> Live {
+    Live {
+        status: Status::Tainted,
+        ..live.clone()
     }
 }

@@ -3,10 +3,9 @@
 //! A decoder takes nothing that its [`Shape`] does not name, so what stands here is all that is read.
 
 use ashlar_eval::{CONDITION, Shape, VARIABLE};
-use ashlar_value::schema::Block;
 
 use crate::{
-    action_block, call_block, check, check_block, lifecycle, load, opentofu, output_block, provider_block,
+    action_block, call_block, check_block, lifecycle, load, opentofu, output_block, provider_block,
     provisioner_block, refactor_block, resource_block, terraform_block,
 };
 
@@ -142,8 +141,3 @@ pub const FORMS: &[Form] = &[
         opentofu::COMPATIBLE_WITH,
     ),
 ];
-
-/// What the provisioners that are built in take, and what a `connection` block does.
-pub fn provisioner_forms() -> [(&'static str, &'static Block); 4] {
-    check::provisioner_forms()
-}

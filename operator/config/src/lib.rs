@@ -26,6 +26,7 @@ mod passing;
 mod provider_block;
 mod provider_name;
 mod provisioner_block;
+mod provisioner_form;
 mod refactor_block;
 mod reference;
 mod resource_block;
@@ -37,7 +38,7 @@ mod tree;
 pub use address::{Calls, import_address};
 pub use ashlar_eval::Shape;
 pub use check::{About, Ask, Question, ask_nobody, check_schemas, ephemeral_faults};
-pub use forms::{FORMS, Form, provisioner_forms};
+pub use forms::{FORMS, Form};
 pub use inputs::{Absent, Input, InputValue, Origin, Resolved, parse_values_file, resolve_variables};
 pub use limits::limits;
 pub use load::{Files, is_config};
@@ -46,6 +47,7 @@ pub use model::{
     ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta, ProviderRef, Provisioner,
     Removed, RequiredProvider, ResourceConfig, TriggerEvent,
 };
+pub use provisioner_form::{connection_schema, provisioner_forms, provisioner_schema};
 pub use reference::{check_reference, self_references, self_repetitions};
 pub use tree::{FoundModule, Library, Member, ModuleRequest, Tree, load};
 

@@ -39,8 +39,6 @@ pub fn limits(tree: &Tree) -> Diags {
 
 fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     let mut found: Vec<(&str, Span)> = Vec::new();
-    let of_removed = module.removed.iter().flat_map(|removed| &removed.provisioners);
-    found.extend(of_removed.map(|inner| ("provisioner blocks", inner.header)));
     found.extend(
         module
             .provider_metas
@@ -53,15 +51,6 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
         found.extend(of_opentofu(&config.lifecycle));
         if resource.mode == Mode::Ephemeral {
             found.push(("ephemeral blocks", config.header));
-        }
-        found.extend(
-            config
-                .provisioners
-                .iter()
-                .map(|inner| ("provisioner blocks", inner.header)),
-        );
-        if let (Some(_), []) = (&config.connection, &*config.provisioners) {
-            found.push(("connection blocks", config.header));
         }
     }
     found

@@ -434,6 +434,13 @@ impl Module {
         })
     }
 
+    /// All provisioners in it, those of `removed` blocks included.
+    pub fn provisioners(&self) -> impl Iterator<Item = &Provisioner> {
+        let of_removed = self.removed.iter().flat_map(|removed| &removed.provisioners);
+        let own = self.resources.values().flat_map(|config| &config.provisioners);
+        own.chain(of_removed)
+    }
+
     /// The provider that a local name means.
     pub fn source_of(&self, local: &str) -> Provider {
         self.required_providers

@@ -17,7 +17,7 @@ use crate::{
     Module,
     early::{Constants, Early},
     load::{Files, read_module},
-    model::{ActionConfig, ModuleCall, ProviderBlock, ResourceConfig},
+    model::{ActionConfig, ModuleCall, ProviderBlock, Removed, ResourceConfig},
     passing,
     source::ModuleSource,
     terraform_block::core_version_faults,
@@ -106,6 +106,18 @@ impl Tree {
         let member = self.members.get(&action.module)?;
         let key = (action.kind.clone(), action.name.clone());
         member.module.actions.get(&key)
+    }
+
+    /// The `removed` block about a resource itself, and the module that it stands in; a calling module's comes first.
+    pub fn removed(&self, resource: &ConfigResource) -> Option<(&Member, &Removed)> {
+        self.members.iter().find_map(|(path, member)| {
+            let about = |removed: &&Removed| {
+                let inside = resource.module.0.strip_prefix(&*path.0);
+                removed.resource.as_ref() == Some(&resource.resource) && inside == Some(&*removed.module.0)
+            };
+            let removed = member.module.removed.iter().find(about)?;
+            Some((member, removed))
+        })
     }
 
     /// The block that makes a provider configuration, if there is one.

@@ -17,7 +17,9 @@ use std::{
 
 use anyhow::Context;
 use ashlar_provider::{Fence, Launcher};
+use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::Settings;
+use ashlar_sources::Reach;
 use serde_json::Value as Json;
 
 use crate::report::{Miss, Report};
@@ -63,6 +65,10 @@ where
         },
         fence: Fence::Off,
         inherit_environment: false,
+        provisioners: Rules {
+            programs: LocalPrograms::Allowed,
+            reach: Reach::everything(),
+        },
         schemas: Default::default(),
         digests: Default::default(),
     };

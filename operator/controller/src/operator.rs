@@ -15,6 +15,7 @@ use anyhow::{Context as _, anyhow};
 use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
 use ashlar_provider::{Fence, Launcher};
+use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Patience, Settings};
 use ashlar_sources::{Fetcher, Reach};
 use ashlar_store::kube::{OperatorKey, Presence};
@@ -312,6 +313,17 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
             Fence::BestEffort
         },
         inherit_environment: false,
+        provisioners: Rules {
+            programs: if args.allow_local_exec {
+                LocalPrograms::Allowed
+            } else {
+                LocalPrograms::Refused(
+                    "A local-exec provisioner would run a program inside the operator. Whoever runs the operator can allow \
+                     that with --allow-local-exec (the chart's allowLocalExec).",
+                )
+            },
+            reach: Reach::guarded(args.sources.permit_networks.clone()),
+        },
         schemas: Default::default(),
         digests: Default::default(),
     };

@@ -146,8 +146,23 @@ impl Progress for Tracked {
                 view.at_work.push(invoked.to_string());
                 (None, false)
             }
+            Event::Provisioning { address, provisioner } => {
+                view.at_work.push(format!("{address} ({provisioner})"));
+                (None, false)
+            }
             // A status holds nothing that providers say.
             Event::ActionSays(..) => (None, false),
+            Event::ProvisionerSays {
+                address,
+                provisioner,
+                line,
+            } => {
+                tracing::info!(target: "ashlar::provisioner", %address, %provisioner, "{line}");
+                (None, false)
+            }
+            Event::Provisioned {
+                address, provisioner, ..
+            } => (Some(format!("{address} ({provisioner})")), false),
             Event::Completed {
                 address, activity, ..
             }

@@ -116,6 +116,10 @@ impl Finder {
                         let (found, _) = block_references(&config.body, schema);
                         self.subjects(path, found.iter().map(|reference| &reference.subject));
                     }
+                    for (body, schema) in config.provisioner_bodies() {
+                        let (found, _) = block_references(body, schema);
+                        self.subjects(path, found.iter().map(|reference| &reference.subject));
+                    }
                     self.depends_on(path, &config.depends_on);
                 }
                 self.imports(sight, resource);

@@ -82,6 +82,23 @@ pub struct Repetition {
     pub each: Option<(Value, Value)>,
 }
 
+impl Repetition {
+    /// What is known of it by an instance's key alone: that has no `each.value`.
+    pub fn of_key(key: &InstanceKey) -> Self {
+        match key {
+            InstanceKey::None => Self::default(),
+            InstanceKey::Int(index) => Self {
+                count_index: Some(Value::number(*index)),
+                each: None,
+            },
+            InstanceKey::String(key) => Self {
+                count_index: None,
+                each: Some((Value::string(key), Value::dynamic())),
+            },
+        }
+    }
+}
+
 impl<'a> Values<'a> {
     /// Nothing filled in yet but the root module's variables.
     pub fn new(
@@ -192,6 +209,11 @@ impl<'a> Values<'a> {
         }
         let mut expanded = self.expanded.write().unwrap_or_else(PoisonError::into_inner);
         expanded.insert(module.clone(), all.into());
+    }
+
+    /// A module instance in which nothing is filled in, for what refers to its own object alone: the instance may be gone.
+    pub fn bare(&self, member: &'a Member, address: ModuleInstance) -> ModuleValues<'a> {
+        ModuleValues::new(member, address, Repetition::default(), self.common)
     }
 
     /// Is there such an instance of the resource's module?

@@ -1,4 +1,4 @@
-//! Traits and data for every effect of the engine: providers, durable storage of a run, clock and chance.
+//! Traits and data for every effect of the engine: providers, provisioners, durable storage of a run, clock and chance.
 //!
 //! The engine (`plan`, `apply`) decides and calls these; the shell (`provider`, `store`, `cli`, `controller`) implements
 //! them. No implementation stands here, and nothing here names tokio, tonic or kube.
@@ -6,6 +6,7 @@
 mod outside;
 mod progress;
 mod provider;
+mod provisioner;
 mod run;
 
 pub use outside::Outside;
@@ -15,4 +16,5 @@ pub use provider::{
     MoveRequest, MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read, ReadDataRequest,
     ReadRequest, Told, UpgradeRequest,
 };
+pub use provisioner::{Hearer, ProvisionRequest, Provisioners};
 pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag, Subject};

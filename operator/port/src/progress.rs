@@ -1,6 +1,6 @@
 //! What a person watching a run sees.
 
-use std::fmt;
+use std::{fmt, sync::Arc};
 
 use ashlar_addr::{ActionInstance, ResourceInstance};
 
@@ -37,7 +37,7 @@ impl fmt::Display for Invoked {
     }
 }
 
-/// One thing that happened. Holds no values, but what a provider says.
+/// One thing that happened. Holds no values, but what a provider or a provisioner says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Begun.
@@ -77,6 +77,31 @@ pub enum Event {
         failed: bool,
         /// How long it took, in milliseconds.
         elapsed_ms: u64,
+    },
+    /// A provisioner begins to run.
+    Provisioning {
+        /// The instance.
+        address: ResourceInstance,
+        /// Its kind.
+        provisioner: Arc<str>,
+    },
+    /// A provisioner says something; what must not be shown was taken out.
+    ProvisionerSays {
+        /// The instance.
+        address: ResourceInstance,
+        /// Its kind.
+        provisioner: Arc<str>,
+        /// One line.
+        line: String,
+    },
+    /// A provisioner ended, well or with an error.
+    Provisioned {
+        /// The instance.
+        address: ResourceInstance,
+        /// Its kind.
+        provisioner: Arc<str>,
+        /// Did it fail?
+        failed: bool,
     },
 }
 

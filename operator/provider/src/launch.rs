@@ -6,9 +6,9 @@
 //! Landlock, which the kernel may lack. Unix and TCP connections stay free: a provider's work is to reach its API.
 
 use std::{
-    ffi::OsString,
+    ffi::{OsStr, OsString},
     io::{self, Write},
-    os::unix::process::CommandExt,
+    os::unix::{ffi::OsStrExt, process::CommandExt},
     path::{Path, PathBuf},
     process::Command,
 };
@@ -18,6 +18,17 @@ use landlock::{
     RulesetCreated, RulesetCreatedAttr, RulesetError, RulesetStatus, Scope,
 };
 use rustix::process::{Pid, Resource, Rlimit, Signal};
+
+/// Stands before the names of variables that whoever writes a configuration or a workspace chose. Only the program gets
+/// them, once it is fenced in: some (`LD_PRELOAD`) would be obeyed here, before there is a fence.
+const FOR_PROGRAM: &str = "ASHLAR_FOR_PROGRAM_";
+
+/// The name under which a variable for the program is handed to the launch.
+pub(crate) fn for_program(name: &OsStr) -> OsString {
+    let mut whole = OsString::from(FOR_PROGRAM);
+    whole.push(name);
+    whole
+}
 
 /// How a plugin is kept to its own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +74,10 @@ pub(crate) struct Request {
     pub(crate) read: Vec<PathBuf>,
     pub(crate) write: Vec<PathBuf>,
     pub(crate) binary: PathBuf,
+    /// What it is told.
+    pub(crate) arguments: Vec<OsString>,
+    /// Is the binary named by a configuration? Then its folder may hold anything, and is not opened to it.
+    pub(crate) is_foreign: bool,
 }
 
 impl Request {
@@ -80,7 +95,11 @@ impl Request {
                 arguments.extend([flag.into(), path.into()]);
             }
         }
+        if self.is_foreign {
+            arguments.push("--foreign".into());
+        }
         arguments.extend(["--".into(), self.binary.clone().into()]);
+        arguments.extend(self.arguments.iter().cloned());
         arguments
     }
 
@@ -96,6 +115,7 @@ impl Request {
             match argument.to_str() {
                 Some("--no-fence") => request.fence = Fence::Off,
                 Some("--require-fence") => request.fence = Fence::Required,
+                Some("--foreign") => request.is_foreign = true,
                 Some("--read") => request.read.push(value()?.into()),
                 Some("--write") => request.write.push(value()?.into()),
                 Some("--parent") => {
@@ -104,10 +124,8 @@ impl Request {
                 }
                 Some("--") => {
                     request.binary = value()?.into();
-                    return match arguments.next() {
-                        None => Ok(request),
-                        Some(_) => Err(LaunchError::Usage("nothing may follow the binary")),
-                    };
+                    request.arguments = arguments.collect();
+                    return Ok(request);
                 }
                 _ => return Err(LaunchError::Usage("unknown flag")),
             }
@@ -126,7 +144,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> LaunchError {
     if let Err(error) = prepare(&request) {
         return error;
     }
-    let error = Command::new(&request.binary).exec();
+    let mut command = Command::new(&request.binary);
+    command.args(&request.arguments);
+    for (name, value) in std::env::vars_os() {
+        if let Some(own) = name.as_bytes().strip_prefix(FOR_PROGRAM.as_bytes()) {
+            command.env(OsStr::from_bytes(own), value).env_remove(&name);
+        }
+    }
+    let error = command.exec();
     LaunchError::Exec(request.binary, error)
 }
 
@@ -224,7 +249,8 @@ fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
     // The whole package, but never the whole system because the binary lies at its root.
     let package = request.binary.parent().filter(|folder| folder.parent().is_some());
     let binary = package.unwrap_or(&request.binary);
-    let fence = allow(fence, [binary].into_iter(), read)?;
+    let own = (!request.is_foreign).then_some(binary);
+    let fence = allow(fence, own.into_iter(), read)?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let fence = allow(fence, DEVICES.iter().map(Path::new), device)?;
     let fence = allow(
@@ -274,8 +300,16 @@ mod tests {
             read: vec!["/a".into(), "/b".into()],
             write: vec!["/w".into()],
             binary: "/x/terraform-provider-y".into(),
+            ..Request::default()
         };
         assert_eq!(Request::parse(request.arguments()).unwrap(), request);
+        let foreign = Request {
+            binary: "/bin/sh".into(),
+            arguments: vec!["-c".into(), "--read".into(), "--".into()],
+            is_foreign: true,
+            ..request
+        };
+        assert_eq!(Request::parse(foreign.arguments()).unwrap(), foreign);
         check(
             &["--no-fence", "--parent", "3", "--", "/x"],
             Ok(Request {
@@ -288,7 +322,6 @@ mod tests {
         check(&[], Err("no binary is given"));
         check(&["--parent", "x", "--", "/x"], Err("--parent wants a process id"));
         check(&["--read"], Err("a flag lacks its value"));
-        check(&["--", "/x", "y"], Err("nothing may follow the binary"));
         check(&["/x"], Err("unknown flag"));
     }
 }

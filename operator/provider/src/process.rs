@@ -23,7 +23,7 @@ use tokio::{
 
 use crate::{
     handshake::{self, Handshake},
-    launch::{Fence, Request},
+    launch::{Fence, Request, for_program},
     log::{PluginLog, Redactor},
 };
 
@@ -118,7 +118,7 @@ impl Process {
 
         let (kill, killed) = oneshot::channel();
         let (report, ended) = watch::channel(None);
-        let group = Group(child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())));
+        let group = Group::of(&child);
         let last_words = log.clone();
         tokio::spawn(async move {
             let status = until_end(&mut child, group, killed).await;
@@ -187,6 +187,29 @@ async fn first_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<St
 }
 
 fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &PrivateFolder) -> Command {
+    let request = Request {
+        binary: binary.to_owned(),
+        ..Request::default()
+    };
+    let mut command = launched(request, &options.working_folder, options, private);
+    command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .env(handshake::COOKIE.0, handshake::COOKIE.1)
+        .env(handshake::VERSIONS.0, handshake::VERSIONS.1)
+        .envs(handshake::PORTS)
+        .env("PLUGIN_UNIX_SOCKET_DIR", private.tmp())
+        .env(handshake::CLIENT_CERTIFICATE, certificate);
+    command
+}
+
+/// What becomes the program of a request, within the bounds that the options set.
+pub(crate) fn launched(
+    request: Request,
+    folder: &Path,
+    options: &LaunchOptions,
+    private: &PrivateFolder,
+) -> Command {
     let mut writable = options.writable.clone();
     writable.push(private.0.clone());
     let request = Request {
@@ -194,17 +217,15 @@ fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &
         parent: std::process::id(),
         read: options.readable.clone(),
         write: writable,
-        binary: binary.to_owned(),
+        ..request
     };
     let mut command = Command::new(&options.launcher.program);
     command
         .args(&options.launcher.arguments)
         .args(request.arguments())
-        .current_dir(&options.working_folder)
+        .current_dir(folder)
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // Signals of the terminal are ours to handle, and killing the group reaches what the plugin started.
+        // Signals of the terminal are ours to handle, and killing the group reaches what the program started.
         .process_group(0)
         .kill_on_drop(true);
     match &options.environment {
@@ -217,15 +238,9 @@ fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &
                 .env("PATH", "/usr/local/bin:/usr/bin:/bin")
                 .env("HOME", private.home())
                 .env("TMPDIR", private.tmp())
-                .envs(variables.iter().map(|(name, value)| (name, value)));
+                .envs(variables.iter().map(|(name, value)| (for_program(name), value)));
         }
     }
-    command
-        .env(handshake::COOKIE.0, handshake::COOKIE.1)
-        .env(handshake::VERSIONS.0, handshake::VERSIONS.1)
-        .envs(handshake::PORTS)
-        .env("PLUGIN_UNIX_SOCKET_DIR", private.tmp())
-        .env(handshake::CLIENT_CERTIFICATE, certificate);
     command
 }
 
@@ -233,7 +248,7 @@ type Spawned = oneshot::Sender<io::Result<Child>>;
 
 /// Starts a process from a thread that lives as long as we do: the kernel's parent-death signal follows the *thread*
 /// that started a process, and a runtime's threads come and go.
-async fn spawn(command: Command) -> io::Result<Child> {
+pub(crate) async fn spawn(command: Command) -> io::Result<Child> {
     static STARTER: OnceLock<mpsc::Sender<(Command, Handle, Spawned)>> = OnceLock::new();
     let starter = STARTER.get_or_init(|| {
         let (sender, jobs) = mpsc::channel::<(Command, Handle, Spawned)>();
@@ -260,10 +275,20 @@ async fn spawn(command: Command) -> io::Result<Child> {
 
 /// The group a process leads. Nothing of it is left when this is dropped, be it because the process ended, or because
 /// the runtime did.
-struct Group(Option<Pid>);
+pub(crate) struct Group(Option<Pid>);
 
 impl Group {
-    fn kill(&self) {
+    /// The group that a process leads which was just started.
+    pub(crate) fn of(child: &Child) -> Self {
+        Self(child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())))
+    }
+
+    /// Lets what is left of it live on.
+    pub(crate) fn release(&mut self) {
+        self.0 = None;
+    }
+
+    pub(crate) fn kill(&self) {
         if let Some(group) = self.0 {
             // It fails only when nothing is left to kill.
             let _ = rustix::process::kill_process_group(group, Signal::KILL);
@@ -300,7 +325,7 @@ fn ending(status: io::Result<ExitStatus>, panic: Option<String>) -> String {
 }
 
 /// A folder of one process: `home` and `tmp` in it, nobody else may look in. Removed when dropped.
-struct PrivateFolder(PathBuf);
+pub(crate) struct PrivateFolder(PathBuf);
 
 impl PrivateFolder {
     fn home(&self) -> PathBuf {
@@ -311,7 +336,7 @@ impl PrivateFolder {
         self.0.join("tmp")
     }
 
-    fn new(scratch: &Path) -> io::Result<Self> {
+    pub(crate) fn new(scratch: &Path) -> io::Result<Self> {
         use std::{
             os::unix::fs::DirBuilderExt,
             sync::atomic::{AtomicU64, Ordering},

@@ -7,6 +7,7 @@ use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Schemas, fetch_schemas, wire};
 use ashlar_port::{Progress, RunStore, StopFlag};
 use ashlar_provider::Redactor;
+use ashlar_provisioner::Runner;
 use ashlar_state::State;
 
 use crate::{
@@ -15,7 +16,8 @@ use crate::{
     modules::Modules,
     outside::SystemOutside,
     plan::{home, load_from},
-    providers::{Place, find_pinned, plugins},
+    providers::{Place, find_pinned, launch_options, plugins},
+    provisioners::refused,
     redact::redactor,
     settings::Settings,
 };
@@ -83,7 +85,7 @@ async fn attempt(
     outcome: &mut ApplyOutcome,
 ) -> Result<(), Diags> {
     let plan = wire::decode(request.plan)?;
-    let (tree, _, diags) = load_from(
+    let (tree, _, mut diags) = load_from(
         &Modules::Kept(plan.modules.clone()),
         &plan.config,
         &request.folder,
@@ -91,6 +93,7 @@ async fn attempt(
         plan.options.dialect,
         &mut outcome.sources,
     );
+    diags.extend(refused(&tree, settings));
     if diags.has_errors() {
         return Err(diags);
     }
@@ -108,13 +111,19 @@ async fn attempt(
     let chosen = find_pinned(settings, &plan.providers).await?;
     let redact = redactor(plan.variables.values(), &plan.prior_state, &request.env);
     outcome.redact = redact.clone();
+    let place = Place {
+        folder: &request.folder,
+        readable: request.confines.as_ref().unwrap_or(&request.folder),
+    };
+    let provisioners = Runner::new(
+        settings.provisioners.clone(),
+        launch_options(settings, place, &request.env, redact.clone()),
+        request.folder.clone(),
+    );
     let plugins = plugins(
         settings,
         chosen,
-        Place {
-            folder: &request.folder,
-            readable: request.confines.as_ref().unwrap_or(&request.folder),
-        },
+        place,
         &request.env,
         redact,
         outside.clone(),
@@ -132,6 +141,7 @@ async fn attempt(
                 tree: &tree,
                 schemas: &outcome.schemas,
                 providers: &*plugins,
+                provisioners: &provisioners,
                 caps: &caps,
                 outside: &*outside,
                 progress,

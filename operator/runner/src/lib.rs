@@ -12,6 +12,7 @@ mod outside;
 mod packages;
 mod plan;
 mod providers;
+mod provisioners;
 mod redact;
 mod settings;
 mod validate;

@@ -24,6 +24,7 @@ use crate::{
     modules::{Folders, Given, Keeping, Modules},
     outside::SystemOutside,
     providers::{Place, choose, plugins},
+    provisioners::refused,
     redact::redactor,
     settings::Settings,
 };
@@ -186,6 +187,7 @@ async fn attempt(
         sources,
     );
     diags.extend(faults);
+    diags.extend(refused(&tree, settings));
     if diags.has_errors() {
         return None;
     }

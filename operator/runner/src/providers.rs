@@ -152,6 +152,31 @@ impl<'a> Place<'a> {
     }
 }
 
+/// How the programs of a run are started.
+pub(crate) fn launch_options(
+    settings: &Settings,
+    place: Place<'_>,
+    env: &[(OsString, OsString)],
+    redact: Redactor,
+) -> LaunchOptions {
+    let environment = if settings.inherit_environment {
+        Environment::Inherited(env.to_vec())
+    } else {
+        Environment::Only(env.to_vec())
+    };
+    LaunchOptions {
+        launcher: settings.launcher.clone(),
+        fence: settings.fence,
+        environment,
+        working_folder: place.folder.to_owned(),
+        scratch: settings.scratch.clone(),
+        readable: vec![place.readable.to_owned()],
+        writable: settings.writable.clone(),
+        redact,
+        handshake: Duration::from_secs(60),
+    }
+}
+
 /// The plugins of a run; they are told that a Terraform of this version runs them.
 pub(crate) fn plugins(
     settings: &Settings,
@@ -162,23 +187,8 @@ pub(crate) fn plugins(
     outside: Arc<dyn Outside>,
     version: &str,
 ) -> Arc<Plugins> {
-    let environment = if settings.inherit_environment {
-        Environment::Inherited(env.to_vec())
-    } else {
-        Environment::Only(env.to_vec())
-    };
     let options = PluginOptions {
-        launch: LaunchOptions {
-            launcher: settings.launcher.clone(),
-            fence: settings.fence,
-            environment,
-            working_folder: place.folder.to_owned(),
-            scratch: settings.scratch.clone(),
-            readable: vec![place.readable.to_owned()],
-            writable: settings.writable.clone(),
-            redact,
-            handshake: Duration::from_secs(60),
-        },
+        launch: launch_options(settings, place, env, redact),
         timeouts: Timeouts::default(),
         terraform_version: version.to_owned(),
     };

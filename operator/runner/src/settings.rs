@@ -8,6 +8,7 @@ use std::{
 };
 
 use ashlar_provider::{Fence, Launcher, SchemaCache};
+use ashlar_provisioner::Rules;
 use sha2::{Digest, Sha256};
 
 /// Settings of a process that runs workspaces.
@@ -27,6 +28,8 @@ pub struct Settings {
     pub fence: Fence,
     /// Do plugins see the environment of this process, as in Terraform, or only what a run gives them?
     pub inherit_environment: bool,
+    /// What provisioners may do.
+    pub provisioners: Rules,
     /// Schemas known already.
     pub schemas: Arc<SchemaCache>,
     /// Digests of binaries known already.

@@ -1,7 +1,7 @@
 use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
 use ashlar_plan::{FunctionResults, Options, Step};
-use ashlar_port::{Provider, Record, Unwatched};
+use ashlar_port::{Provider, ProviderDiag, ProvisionRequest, Record, Unwatched};
 use ashlar_value::{Dialect, schema::ProviderSchema};
 use async_trait::async_trait;
 
@@ -19,6 +19,15 @@ impl Providers for Nowhere {
     async fn start(&self, _: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
         Err(Diag::error("No providers", "").into())
     }
+}
+
+#[async_trait]
+impl Provisioners for Nowhere {
+    async fn provision(&self, _: ProvisionRequest<'_>) -> Vec<ProviderDiag> {
+        Vec::new()
+    }
+
+    async fn stop(&self) {}
 }
 
 #[async_trait]
@@ -97,6 +106,7 @@ fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
         tree: &tree,
         schemas: &Schemas::new(),
         providers: &Nowhere,
+        provisioners: &Nowhere,
         caps: &NoCaps,
         outside: &Nowhere,
         progress: &Unwatched,

@@ -59,6 +59,16 @@ impl Progress for Lines<'_> {
                 let verdict = if failed { "Invoking failed" } else { "Invoked" };
                 format!("{invoked}: {verdict} after {}s", elapsed_ms / 1000)
             }
+            Event::Provisioning { address, provisioner } => {
+                format!("{address}: Provisioning with '{provisioner}'...")
+            }
+            Event::ProvisionerSays {
+                address,
+                provisioner,
+                line,
+            } => format!("{address} ({provisioner}): {}", plain_line(&line)),
+            // An error is told with the others.
+            Event::Provisioned { .. } => return,
         };
         let _turn = self.turn.lock();
         self.printer.note(&line);

@@ -9,7 +9,9 @@ use anyhow::Context;
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
 use ashlar_provider::{Fence, Launcher, Redactor};
+use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
+use ashlar_sources::Reach;
 use ashlar_store::{Recovered, file::FileStore};
 
 use super::{identity::Identity, inputs, packages::Fetched, progress::Lines, workspace};
@@ -194,6 +196,10 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
         launcher,
         fence: Fence::Off,
         inherit_environment: true,
+        provisioners: Rules {
+            programs: LocalPrograms::Allowed,
+            reach: Reach::everything(),
+        },
         schemas: Default::default(),
         digests: Default::default(),
     })

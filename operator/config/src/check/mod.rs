@@ -27,7 +27,6 @@ use ashlar_funcs::Caps;
 use ashlar_value::{Value, schema::ProviderSchema};
 
 use crate::tree::{Member, Tree};
-pub(crate) use provisioner::provisioner_forms;
 pub use resource::ephemeral_faults;
 
 use parts::{Kind, Part, Parts, Schemas};
@@ -78,8 +77,7 @@ pub fn check_schemas(
     let unknown: Diags = tree
         .members
         .values()
-        .flat_map(|member| member.module.resources.values())
-        .flat_map(|config| &config.provisioners)
+        .flat_map(|member| member.module.provisioners())
         .filter_map(provisioner::unknown_kind)
         .collect();
     if unknown.has_errors() {

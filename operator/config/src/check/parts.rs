@@ -11,7 +11,6 @@ use ashlar_syntax::{Body, Expr};
 use ashlar_value::schema::{Block, ProviderSchema};
 use petgraph::{algo::kosaraju_scc, graph::DiGraph};
 
-use super::provisioner;
 use crate::{
     DependsOn, Module,
     reference::schema_of,
@@ -408,7 +407,7 @@ impl<'t> Found<'_, 't> {
         if let Some(schema) = schemas.and_then(|schemas| schema_of(schemas, resource)) {
             self.body(&config.body, &schema.block);
         }
-        for (body, schema) in provisioner::bodies(config) {
+        for (body, schema) in config.provisioner_bodies() {
             self.body(body, schema);
         }
         self.waits(&config.depends_on);

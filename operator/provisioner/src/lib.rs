@@ -1,0 +1,98 @@
+//! Runs provisioners: programs here, commands and files on machines that are reached over SSH.
+//!
+//! What a workspace of a cluster runs is a tenant's: programs only where the operator's owner allows them, and then within
+//! the fence of providers; connections only to where sources may be fetched from; files only from the bundle. All that is
+//! told of them goes through the run's redactor. Nothing here decides when a provisioner runs or what its failure means.
+
+mod argument;
+mod local_exec;
+mod output;
+
+use std::path::PathBuf;
+
+use ashlar_diag::Severity;
+use ashlar_port::{ProviderDiag, ProvisionRequest, Provisioners};
+use ashlar_provider::LaunchOptions;
+use ashlar_sources::Reach;
+use async_trait::async_trait;
+use tokio::sync::watch;
+
+/// May programs be run on this machine?
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LocalPrograms {
+    /// Any.
+    Allowed,
+    /// None. The words say what would allow them.
+    Refused(&'static str),
+}
+
+/// What provisioners may do.
+#[derive(Clone, Debug)]
+pub struct Rules {
+    /// On this machine.
+    pub programs: LocalPrograms,
+    /// To which networks they may connect.
+    pub reach: Reach,
+}
+
+/// The provisioners of one run.
+pub struct Runner {
+    rules: Rules,
+    launch: LaunchOptions,
+    folder: PathBuf,
+    stopped: watch::Sender<bool>,
+}
+
+impl Runner {
+    /// Programs run as `launch` says, in `folder` if nothing else is said.
+    pub fn new(rules: Rules, launch: LaunchOptions, folder: PathBuf) -> Self {
+        Self {
+            rules,
+            launch,
+            folder,
+            stopped: watch::Sender::new(false),
+        }
+    }
+
+    /// Ends once the run is told to stop.
+    async fn stop_asked(&self) {
+        let mut stopped = self.stopped.subscribe();
+        // The sender lives as long as this does.
+        let _ = stopped.wait_for(|stopped| *stopped).await;
+    }
+
+    /// A fault; what must not be shown is taken out.
+    fn fault(&self, summary: &str, detail: &str) -> ProviderDiag {
+        ProviderDiag {
+            severity: Severity::Error,
+            summary: summary.to_owned(),
+            detail: (self.launch.redact)(detail),
+            path: None,
+            is_call_fault: false,
+        }
+    }
+}
+
+#[async_trait]
+impl Provisioners for Runner {
+    async fn provision(&self, request: ProvisionRequest<'_>) -> Vec<ProviderDiag> {
+        let summary = format!("{} provisioner error", request.kind);
+        if *self.stopped.borrow() {
+            let detail = "The run was asked to stop before this was begun.";
+            return vec![self.fault(&summary, detail)];
+        }
+        let result = match request.kind {
+            "local-exec" => self.local_exec(&request).await,
+            kind => Err(format!("There is no provisioner {kind:?}.")),
+        };
+        result
+            .err()
+            .map(|detail| self.fault(&summary, &detail))
+            .into_iter()
+            .collect()
+    }
+
+    async fn stop(&self) {
+        self.stopped.send_replace(true);
+    }
+}
