@@ -61,6 +61,7 @@ impl Run<'_> {
         }
         let null = Value::null(schema.block.ty());
         let prior = unmarked(&live.value);
+        let meta = self.engine.meta(&change.address.resource)?;
         let request = ApplyRequest {
             kind: &change.address.resource.resource.kind,
             prior: &prior,
@@ -68,6 +69,7 @@ impl Run<'_> {
             config: &null,
             private: &private,
             identity: live.identity.as_ref(),
+            meta: meta.as_ref(),
         };
         let answer = self.ask(&*provider, change, Activity::Delete, request).await?;
         diags.extend(unplaced(answer.diags));
@@ -121,6 +123,7 @@ impl Run<'_> {
             status: object.status,
             dependencies: object.dependencies.clone(),
             create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
             identity,
         })
     }

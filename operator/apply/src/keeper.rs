@@ -237,6 +237,7 @@ mod tests {
             status: Status::Ready,
             dependencies: Arc::default(),
             create_before_destroy: false,
+            skip_destroy: false,
             identity: None,
         })
     }

@@ -35,7 +35,10 @@ impl Run<'_> {
         let mut diags = Diags::new();
         for provisioner in config.provisioners.iter().filter(|one| !one.on_destroy) {
             let around = config.connection.as_ref();
-            diags.extend(self.provision(&instance.address, provisioner, around, &scope).await);
+            diags.extend(
+                self.provision(&instance.address, provisioner, around, &scope)
+                    .await,
+            );
             if diags.has_errors() {
                 return Ok(diags);
             }

@@ -134,6 +134,7 @@ impl Run<'_> {
             } else {
                 Activity::Update
             };
+            let meta = self.engine.meta(&change.address.resource)?;
             let request = ApplyRequest {
                 kind: &change.address.resource.resource.kind,
                 prior: &before,
@@ -141,6 +142,7 @@ impl Run<'_> {
                 config: &config,
                 private: &actual.private,
                 identity: actual.after_identity.as_ref(),
+                meta: meta.as_ref(),
             };
             let answer = self.ask(provider, change, activity, request).await?;
             let heard = !answer.diags.iter().any(|remark| remark.is_call_fault);
@@ -189,6 +191,7 @@ impl Run<'_> {
             status: object.status,
             dependencies: object.dependencies.clone(),
             create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
             identity: change.before_identity.clone(),
         })
     }
@@ -360,6 +363,7 @@ impl Run<'_> {
             status,
             dependencies: instance.dependencies.clone(),
             create_before_destroy: instance.create_before_destroy,
+            skip_destroy: instance.config.lifecycle.keeps_objects(),
             identity,
         }
     }

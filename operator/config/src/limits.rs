@@ -3,8 +3,9 @@
 use ashlar_addr::Mode;
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_eval::evaluate_constant;
+use ashlar_syntax::Expr;
 
-use crate::{Lifecycle, Module, Tree};
+use crate::{Module, Tree};
 
 /// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
@@ -18,6 +19,11 @@ pub fn limits(tree: &Tree) -> Diags {
         .into_iter()
         .map(|(what, span)| not_yet(what, span))
         .collect();
+    let resources = tree
+        .members
+        .values()
+        .flat_map(|member| member.module.resources.values());
+    diags.extend(resources.filter_map(|config| destroy_fault(config.lifecycle.destroy.as_ref()?)));
     let root = tree.root();
     if let Some(span) = root.encryption {
         let detail = "Ashlar keeps state and plans itself and takes no keys from here. In a cluster they are sealed with the \
@@ -39,16 +45,9 @@ pub fn limits(tree: &Tree) -> Diags {
 
 fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     let mut found: Vec<(&str, Span)> = Vec::new();
-    found.extend(
-        module
-            .provider_metas
-            .values()
-            .map(|meta| ("provider_meta blocks", meta.header)),
-    );
     let repeated = module.providers.values().filter(|block| block.for_each.is_some());
     found.extend(repeated.map(|block| ("provider blocks with for_each", block.header)));
     for (resource, config) in &module.resources {
-        found.extend(of_opentofu(&config.lifecycle));
         if resource.mode == Mode::Ephemeral {
             found.push(("ephemeral blocks", config.header));
         }
@@ -56,17 +55,13 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     found
 }
 
-/// What OpenTofu's `lifecycle` blocks can say more.
-fn of_opentofu(lifecycle: &Lifecycle) -> impl Iterator<Item = (&'static str, Span)> {
-    let prevented = lifecycle.prevent_destroy_when.as_ref();
-    let prevented = prevented.map(|expr| ("prevent_destroy arguments that are computed", expr.span));
-    // Objects are destroyed anyhow.
-    let destroyed = lifecycle.destroy.as_ref().filter(|expr| {
-        let (value, faults) = evaluate_constant(expr);
-        faults.has_errors() || value.as_bool() != Some(true)
-    });
-    let destroyed = destroyed.map(|expr| ("destroy arguments other than true", expr.span));
-    prevented.into_iter().chain(destroyed)
+/// Whether objects are destroyed must be known without anything else.
+fn destroy_fault(expr: &Expr) -> Option<Diag> {
+    let (value, faults) = evaluate_constant(expr);
+    (faults.has_errors() || value.as_bool().is_none()).then(|| {
+        let detail = "destroy is true or false, and refers to nothing.";
+        Diag::error("Invalid lifecycle destroy expression", detail).at(expr.span)
+    })
 }
 
 fn not_yet(what: &str, span: Span) -> Diag {
@@ -120,12 +115,15 @@ mod tests {
             format!("resource \"a_b\" \"c\" {{\n  lifecycle {{\n    {lifecycle}\n  }}\n}}\n")
         };
         check(&resource("enabled = true"), &[]);
-        check(
-            &resource("prevent_destroy = var.a"),
-            &[(refused, "prevent_destroy")],
-        );
+        check(&resource("prevent_destroy = var.a"), &[]);
         check(&resource("prevent_destroy = true"), &[]);
-        check(&resource("destroy = false"), &[(refused, "destroy")]);
+        check(&resource("destroy = false"), &[]);
+        let invalid = "Invalid lifecycle destroy expression";
+        check(&resource("destroy = var.a"), &[(invalid, "refers to nothing")]);
+        check(
+            &resource("destroy = \"false\""),
+            &[(invalid, "refers to nothing")],
+        );
         check(&resource("destroy = true"), &[]);
         let call = "module \"m\" {\n  source = \"./m\"\n  lifecycle {\n    enabled = true\n  }\n}\n";
         check(call, &[]);

@@ -6,7 +6,7 @@ use ashlar_addr::{
     Constraints, InstanceKey, LocalProvider, Module as ModuleAddr, Provider, ProviderConfig, Resource,
 };
 use ashlar_diag::{Diags, Span};
-use ashlar_eval::{CheckRule, Defaults, Subject, Variable};
+use ashlar_eval::{CheckRule, Defaults, Subject, Variable, evaluate_constant};
 use ashlar_syntax::{Attribute, Body, Expr, Traversal};
 use ashlar_value::{Dialect, Path, Type, schema::ProviderSchema};
 
@@ -285,6 +285,8 @@ pub struct Provisioner {
 pub struct ProviderMeta {
     /// Its arguments, constants all of them.
     pub body: Body,
+    /// The place of the provider's name.
+    pub provider: Span,
     /// The block's header.
     pub header: Span,
 }
@@ -498,6 +500,12 @@ impl Module {
         })
     }
 
+    /// What the module tells a provider about itself.
+    pub fn provider_meta(&self, provider: &Provider) -> Option<&ProviderMeta> {
+        let mut metas = self.provider_metas.iter();
+        metas.find_map(|(local, meta)| (self.source_of(local) == *provider).then_some(meta))
+    }
+
     /// The provider that functions `provider::LOCAL::…` are of, and what it offers. Only those that are declared have any.
     pub fn function_provider(
         &self,
@@ -517,9 +525,10 @@ impl Output {
 }
 
 impl Lifecycle {
-    /// Is destroying the object an error?
-    pub fn prevents_destroy(&self) -> bool {
-        self.prevent_destroy == Some(true)
+    /// Are objects left alone where they would be destroyed, and only forgotten? (OpenTofu)
+    pub fn keeps_objects(&self) -> bool {
+        let destroy = self.destroy.as_ref().map(evaluate_constant);
+        destroy.is_some_and(|(value, _)| value.as_bool() == Some(false))
     }
 }
 

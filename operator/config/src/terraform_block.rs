@@ -161,6 +161,7 @@ impl Loader {
         }
         let meta = ProviderMeta {
             body: block.body,
+            provider: label.span,
             header,
         };
         self.module.provider_metas.insert(label.name.clone(), meta);

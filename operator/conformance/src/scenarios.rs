@@ -68,6 +68,7 @@ where
         provisioners: Rules {
             programs: LocalPrograms::Allowed,
             reach: Reach::everything(),
+            agent: None,
         },
         schemas: Default::default(),
         digests: Default::default(),

@@ -323,6 +323,7 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
                 )
             },
             reach: Reach::guarded(args.sources.permit_networks.clone()),
+            agent: None,
         },
         schemas: Default::default(),
         digests: Default::default(),

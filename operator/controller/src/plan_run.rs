@@ -557,7 +557,7 @@ fn action(action: Action, moved: bool, imports: bool) -> &'static str {
         Action::Create => "create",
         Action::Read => "read",
         Action::Update => "update",
-        Action::DeleteThenCreate | Action::CreateThenDelete => "replace",
+        Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate => "replace",
         Action::Delete => "delete",
         Action::Forget => "forget",
     }

@@ -4,18 +4,21 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-use ashlar_addr::{Provider as ProviderAddr, ProviderConfig};
+use ashlar_addr::{AbsResource, Provider as ProviderAddr, ProviderConfig};
 use ashlar_config::{ProviderBlock, Tree};
 use ashlar_diag::{Diag, Diags, Severity};
-use ashlar_eval::decode_block;
+use ashlar_eval::{block_references, decode_block};
 use ashlar_port::{Activity, Event, Outside, Progress, Provider, Providers};
 use ashlar_syntax::Body;
 use ashlar_value::{
     Value,
-    schema::{ProviderSchema, Schema},
+    schema::{Block, ProviderSchema, Schema},
 };
 use async_lock::{Semaphore, SemaphoreGuard};
 
@@ -48,6 +51,8 @@ pub struct Engine<'a> {
     /// Those that took their configuration; nothing may be asked of others.
     configured: Mutex<BTreeMap<ProviderConfig, Arc<dyn Provider>>>,
     permits: Semaphore,
+    /// Did a provider refuse a configuration that no value could mend?
+    refused: AtomicBool,
 }
 
 /// Locks, and goes on if another holder panicked: what is guarded is only ever replaced whole.
@@ -77,6 +82,7 @@ impl<'a> Engine<'a> {
             started: Mutex::default(),
             configured: Mutex::default(),
             permits: Semaphore::new(options.parallelism.max(1)),
+            refused: AtomicBool::new(false),
         }
     }
 
@@ -86,6 +92,20 @@ impl<'a> Engine<'a> {
             Mode::Normal => Severity::Error,
             Mode::Destroy | Mode::RefreshOnly => Severity::Warning,
         }
+    }
+
+    /// Notes that a provider refused a configuration. One that refers to nothing is at fault whatever is planned, so that there
+    /// is no plan at all, not even one that shows how far planning came.
+    pub fn refuse(&self, body: &Body, block: &Block) {
+        let (references, _) = block_references(body, block);
+        if references.is_empty() {
+            self.refused.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Was there such a configuration?
+    pub(crate) fn has_refused(&self) -> bool {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// Waits until one more provider call may run.
@@ -175,10 +195,44 @@ impl<'a> Engine<'a> {
         }
         let _permit = self.permit().await;
         diags.extend(place_all(provider.validate_provider(&value).await, body, config));
+        if diags.has_errors() {
+            self.refuse(body, &schema.provider.block);
+        }
         if !diags.has_errors() {
             diags.extend(place_all(provider.configure(&value).await, body, config));
         }
         if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    /// What the module that declares a resource tells its provider about itself (`provider_meta`): nothing if there is no such
+    /// resource, or no such block.
+    pub fn meta(&self, resource: &AbsResource) -> Result<Option<Value>, Diags> {
+        let declared = resource.config();
+        let member = self.tree.members.get(&declared.module);
+        let Some((config, member)) = self.tree.resource(&declared).zip(member) else {
+            return Ok(None);
+        };
+        let provider = &config.provider_config.provider;
+        let Some(meta) = member.module.provider_meta(provider) else {
+            return Ok(None);
+        };
+        let schema = self
+            .schemas
+            .get(provider)
+            .and_then(|schema| schema.provider_meta.as_ref());
+        let Some(schema) = schema else {
+            let summary = format!("Provider {provider} doesn't support provider_meta");
+            let detail =
+                format!("{resource} belongs to a provider that takes no provider_meta. Take the block out.");
+            return Err(Diag::error(summary, detail).at(meta.provider).into());
+        };
+        // It refers to nothing, and the module's instance may be gone.
+        let module = self.values.bare(member, resource.module.clone());
+        let (value, diags) = decode_block(&meta.body, &schema.block, &module.scope());
+        if diags.has_errors() {
+            return Err(diags);
+        }
+        Ok(Some(unmarked(&value)))
     }
 
     /// Ends all providers.

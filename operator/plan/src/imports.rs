@@ -315,6 +315,7 @@ impl Instance<'_, '_> {
             status: Status::Ready,
             dependencies: std::sync::Arc::default(),
             create_before_destroy: false,
+            skip_destroy: false,
             identity: object.identity.clone().filter(|identity| !identity.is_null()),
         };
         let (live, remarks) =

@@ -24,6 +24,7 @@ mod order;
 pub mod outputs;
 pub mod parts;
 mod pending;
+mod prevent;
 pub mod provider_diags;
 mod removal_run;
 mod removed;

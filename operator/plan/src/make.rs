@@ -309,6 +309,12 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
     }
     found.diags.extend(checked);
     engine.close().await;
+    if engine.has_refused() {
+        return Planned {
+            plan: None,
+            diags: in_source_order(found.diags),
+        };
+    }
     let removed = || found.changes.iter().map(|change| change.address.resource.clone());
     let needed = destroys.then(|| needs(&removed().collect()));
     finish(inputs, found, needed.as_ref().unwrap_or(&graph), &order)
@@ -407,7 +413,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
 fn forgotten(changes: &[Change]) -> Option<Diag> {
     let lines: Vec<String> = changes
         .iter()
-        .filter(|change| change.action == Action::Forget)
+        .filter(|change| matches!(change.action, Action::Forget | Action::ForgetThenCreate))
         .map(|change| format!("\n - {}", change.address))
         .collect();
     (!lines.is_empty()).then(|| {

@@ -83,12 +83,25 @@ pub enum Action {
     Delete,
     /// Left as it is, and no longer managed.
     Forget,
+    /// Made anew; the old one is left as it is, and no longer managed. (OpenTofu)
+    ForgetThenCreate,
 }
 
 impl Action {
     /// Is one object replaced by another?
     pub fn is_replace(self) -> bool {
-        matches!(self, Action::DeleteThenCreate | Action::CreateThenDelete)
+        matches!(
+            self,
+            Action::DeleteThenCreate | Action::CreateThenDelete | Action::ForgetThenCreate
+        )
+    }
+
+    /// Is an object destroyed?
+    pub fn destroys(self) -> bool {
+        matches!(
+            self,
+            Action::Delete | Action::DeleteThenCreate | Action::CreateThenDelete
+        )
     }
 
     /// As in Terraform's JSON plans.
@@ -102,6 +115,7 @@ impl Action {
             Action::CreateThenDelete => &["create", "delete"],
             Action::Delete => &["delete"],
             Action::Forget => &["forget"],
+            Action::ForgetThenCreate => &["forget", "create"],
         }
     }
 }
@@ -137,6 +151,10 @@ pub enum Reason {
     ReadBecauseDependencyPending,
     /// A check looks at it, after all else is done.
     ReadBecauseCheckNested,
+    /// The configuration says that it is not destroyed. (OpenTofu)
+    ForgotBecauseLifecycleDestroyInConfig,
+    /// The configuration that it was made with said that it is not destroyed. (OpenTofu)
+    ForgotBecauseLifecycleDestroyInState,
 }
 
 impl Reason {
@@ -157,6 +175,8 @@ impl Reason {
             Reason::ReadBecauseConfigUnknown => "read_because_config_unknown",
             Reason::ReadBecauseDependencyPending => "read_because_dependency_pending",
             Reason::ReadBecauseCheckNested => "read_because_check_nested",
+            Reason::ForgotBecauseLifecycleDestroyInConfig => "forgot_because_lifecycle_destroy_in_config",
+            Reason::ForgotBecauseLifecycleDestroyInState => "forgot_because_lifecycle_destroy_in_state",
         }
     }
 }
@@ -457,6 +477,10 @@ impl Plan {
                 Action::Update => summary.updates += 1,
                 Action::Delete => summary.deletes += 1,
                 Action::Forget => summary.forgets += 1,
+                Action::ForgetThenCreate => {
+                    summary.creates += 1;
+                    summary.forgets += 1;
+                }
                 Action::DeleteThenCreate | Action::CreateThenDelete => summary.replaces += 1,
             }
         }

@@ -20,13 +20,17 @@ use futures::future::join_all;
 
 use crate::{
     engine::Engine,
-    instance::{removal::Removal, stored::read_stored},
+    instance::{
+        removal::{Removal, kept},
+        stored::read_stored,
+    },
     model::{Action, Change, Check, CheckStatus},
     node::Node,
     outputs,
     parts::{add_vacant, checked_address},
+    prevent::Fate,
     selection::Selection,
-    walk::{Found, prevented},
+    walk::Found,
 };
 
 /// The providers that objects in state are managed with, and what their configuration needs. What a resource refers to does
@@ -193,8 +197,14 @@ async fn plan_one(
         return Ok((forget_data(address, provider_config, before), Diags::new()));
     }
     // The change is planned and shown all the same.
-    let prevents = config.filter(|config| deposed.is_none() && config.lifecycle.prevents_destroy());
-    let faults = prevents.map(|config| prevented(&address, config));
+    let current = config.filter(|_| deposed.is_none());
+    let kept = kept(engine, config, object);
+    let fate = if kept.is_some() {
+        Fate::Kept
+    } else {
+        Fate::Destroyed
+    };
+    let faults = current.map(|config| engine.prevented(&address, config, fate));
     let provider = engine.provider(&provider_config)?;
     let (live, mut diags) = read_stored(engine, &*provider, &address, schema, object, None).await?;
     let removal = Removal {
@@ -203,10 +213,14 @@ async fn plan_one(
         deposed,
         provider: provider_config,
         schema,
-        reason: None,
-        forgets: false,
+        reason: kept,
+        forgets: kept.is_some(),
     };
-    let change = removal.plan_delete(&*provider, &live, &mut diags).await?;
+    let change = if removal.forgets {
+        removal.forget(&live)
+    } else {
+        removal.plan_delete(&*provider, &live, &mut diags).await?
+    };
     diags.extend(faults.into_iter().flatten());
     Ok((change, diags))
 }

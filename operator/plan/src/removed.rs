@@ -54,11 +54,15 @@ impl Removed {
         resources.chain(modules).collect()
     }
 
-    /// Are the objects of a resource that is not wanted any more left alone?
-    pub(crate) fn forgets(&self, resource: &AbsResource) -> bool {
+    /// Are the objects of a resource that is not wanted any more destroyed? `None` if nothing is said of them.
+    pub(crate) fn destroys(&self, resource: &AbsResource) -> Option<bool> {
         let config = resource.config();
-        let inside =
-            |(module, destroy): (&ModuleAddr, &bool)| !destroy && config.module.0.starts_with(&module.0);
-        self.resources.get(&config) == Some(&false) || self.modules.iter().any(inside)
+        let around = self
+            .modules
+            .iter()
+            .filter(|(module, _)| config.module.0.starts_with(&module.0));
+        let said = around.map(|(_, destroy)| *destroy);
+        said.chain(self.resources.get(&config).copied())
+            .reduce(|one, other| one && other)
     }
 }

@@ -21,12 +21,18 @@ use crate::{
     expand::expand_resource,
     generate::Generated,
     imports,
-    instance::{Instance, Live, managed::Outcome, removal::Removal, stored::to_object},
+    instance::{
+        Instance, Live,
+        managed::Outcome,
+        removal::{Removal, kept},
+        stored::to_object,
+    },
     model::{Action, Change, Check, CheckStatus, Invocation, Mode, Options, OutputChange, Reason},
     moves::Moves,
     node::Node,
     order::Order,
     outputs, parts,
+    prevent::Fate,
     removed::Removed,
     stored_value::{stored_value, value_beside},
     triggers,
@@ -445,8 +451,14 @@ impl<'a> PlanWalk<'_, 'a> {
         let schema = self
             .engine
             .resource_schema(&provider.provider, &address.resource)?;
-        let forgets = wanted.config().is_none() && self.removed.forgets(address);
+        let said = match wanted.config() {
+            None => self.removed.destroys(address),
+            Some(_) => None,
+        };
         let works = removals.into_iter().map(|(key, deposed, object, reason)| {
+            let kept = kept(self.engine, wanted.config(), object);
+            let forgets = said.map_or(kept.is_some(), |destroys| !destroys);
+            let reason = kept.filter(|_| forgets).or(reason);
             let removal = Removal {
                 engine: self.engine,
                 address: address.instance(key.clone()),
@@ -487,12 +499,18 @@ impl<'a> PlanWalk<'_, 'a> {
             found.note_drift(&address, &provider, &done.previous, done.refreshed.as_ref());
         }
         if let Some(mut change) = done.change {
+            let fate = if change.action.destroys() {
+                Fate::Destroyed
+            } else {
+                Fate::Kept
+            };
             change.previous_address = self.moves.from.get(&address).cloned();
             found.add(change);
-            if let (Some(config), None) = (wanted.config(), deposed)
-                && config.lifecycle.prevents_destroy()
-            {
-                return Err(prevented(&address, config));
+            if let (Some(config), None) = (wanted.config(), deposed) {
+                let faults = self.engine.prevented(&address, config, fate);
+                if faults.has_errors() {
+                    return Err(faults);
+                }
             }
         }
         Ok(done.diags)
@@ -629,15 +647,4 @@ pub(crate) fn gather(results: impl IntoIterator<Item = Result<Diags, Diags>>) ->
         diags.extend(told);
     }
     if failed { Err(diags) } else { Ok(diags) }
-}
-
-/// The fault of destroying what must not be destroyed.
-pub(crate) fn prevented(address: &ResourceInstance, config: &ResourceConfig) -> Diags {
-    let detail = format!(
-        "{address} has lifecycle.prevent_destroy set, but this plan would destroy it. Change the plan by undoing what forces \
-         the destruction, or take prevent_destroy out."
-    );
-    Diag::error("Instance cannot be destroyed", detail)
-        .at(config.header)
-        .into()
 }

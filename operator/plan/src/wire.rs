@@ -159,7 +159,7 @@ enum OpWire {
     Invoke(usize),
 }
 
-const ACTIONS: [Action; 8] = [
+const ACTIONS: [Action; 9] = [
     Action::NoOp,
     Action::Create,
     Action::Read,
@@ -168,9 +168,10 @@ const ACTIONS: [Action; 8] = [
     Action::CreateThenDelete,
     Action::Delete,
     Action::Forget,
+    Action::ForgetThenCreate,
 ];
 
-const REASONS: [Reason; 14] = [
+const REASONS: [Reason; 16] = [
     Reason::ReplaceBecauseTainted,
     Reason::ReplaceBecauseCannotUpdate,
     Reason::ReplaceByRequest,
@@ -185,6 +186,8 @@ const REASONS: [Reason; 14] = [
     Reason::ReadBecauseConfigUnknown,
     Reason::ReadBecauseDependencyPending,
     Reason::DeleteBecauseEnabledFalse,
+    Reason::ForgotBecauseLifecycleDestroyInConfig,
+    Reason::ForgotBecauseLifecycleDestroyInState,
 ];
 
 const MODES: [Mode; 3] = [Mode::Normal, Mode::Destroy, Mode::RefreshOnly];
@@ -205,18 +208,13 @@ fn code<T: PartialEq>(table: &[T], item: &T) -> u8 {
 }
 
 fn decode_code<T: Copy>(table: &[T], code: u8) -> Result<T, Diags> {
-    table
-        .get(usize::from(code))
-        .copied()
-        .ok_or_else(|| damaged("it holds a code that is not known"))
+    let found = table.get(usize::from(code)).copied();
+    found.ok_or_else(|| damaged("it holds a code that is not known"))
 }
 
 fn damaged(why: &str) -> Diags {
-    Diag::error(
-        "Stored plan cannot be read",
-        format!("The stored plan is damaged or of another release: {why}. Plan anew."),
-    )
-    .into()
+    let detail = format!("The stored plan is damaged or of another release: {why}. Plan anew.");
+    Diag::error("Stored plan cannot be read", detail).into()
 }
 
 /// Writes a plan.

@@ -145,6 +145,8 @@ pub struct ReadRequest<'a> {
     pub identity: Option<&'a Value>,
     /// Whether the provider may defer.
     pub deferral_allowed: bool,
+    /// What the module that declares it tells the provider about itself (`provider_meta`), if anything.
+    pub meta: Option<&'a Value>,
 }
 
 /// The present state of an object.
@@ -177,6 +179,8 @@ pub struct PlanRequest<'a> {
     pub identity: Option<&'a Value>,
     /// Whether the provider may defer.
     pub deferral_allowed: bool,
+    /// What the module that declares it tells the provider about itself (`provider_meta`), if anything.
+    pub meta: Option<&'a Value>,
 }
 
 /// One planned instance.
@@ -211,6 +215,8 @@ pub struct ApplyRequest<'a> {
     pub private: &'a [u8],
     /// The planned identity.
     pub identity: Option<&'a Value>,
+    /// What the module that declares it tells the provider about itself (`provider_meta`), if anything.
+    pub meta: Option<&'a Value>,
 }
 
 /// What came of a change.
@@ -235,6 +241,8 @@ pub struct ReadDataRequest<'a> {
     pub config: &'a Value,
     /// Whether the provider may defer.
     pub deferral_allowed: bool,
+    /// What the module that declares it tells the provider about itself (`provider_meta`), if anything.
+    pub meta: Option<&'a Value>,
 }
 
 /// Why a function gave nothing.

@@ -322,7 +322,7 @@ impl Plugin {
             type_name: asked.kind.to_owned(),
             current_state: wire::encode(asked.current, &types.object).map_err(unwritable)?,
             private: asked.private.to_vec(),
-            provider_meta: known.meta.clone(),
+            provider_meta: known.meta(asked.meta).map_err(unwritable)?,
             client_capabilities: capabilities(asked.deferral_allowed),
             current_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
                 .map_err(unwritable)?,
@@ -356,7 +356,7 @@ impl Plugin {
             proposed_new_state: wire::encode(asked.proposed, &types.object).map_err(unwritable)?,
             config: wire::encode(asked.config, &types.object).map_err(unwritable)?,
             prior_private: asked.private.to_vec(),
-            provider_meta: known.meta.clone(),
+            provider_meta: known.meta(asked.meta).map_err(unwritable)?,
             client_capabilities: capabilities(asked.deferral_allowed),
             prior_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
                 .map_err(unwritable)?,
@@ -389,7 +389,7 @@ impl Plugin {
             planned_state: wire::encode(asked.planned, &types.object).map_err(unwritable)?,
             config: wire::encode(asked.config, &types.object).map_err(unwritable)?,
             planned_private: asked.private.to_vec(),
-            provider_meta: known.meta.clone(),
+            provider_meta: known.meta(asked.meta).map_err(unwritable)?,
             planned_identity: wire::encode_identity(asked.identity, types.identity.as_ref())
                 .map_err(unwritable)?,
         };
@@ -411,7 +411,9 @@ impl Plugin {
         let request = tfplugin::read_data_source::Request {
             type_name: asked.kind.to_owned(),
             config: wire::encode(asked.config, &ty).map_err(|error| self.unwritable(CALL, &error))?,
-            provider_meta: known.meta.clone(),
+            provider_meta: known
+                .meta(asked.meta)
+                .map_err(|error| self.unwritable(CALL, &error))?,
             client_capabilities: capabilities(asked.deferral_allowed),
         };
         let response = self.answer(CALL, self.client.read_data(request).await)?;

@@ -13,8 +13,8 @@ use crate::{proto::tfplugin::DynamicValue, wire};
 pub(crate) struct KnownSchema {
     pub(crate) schema: Arc<ProviderSchema>,
     pub(crate) provider: Type,
-    /// A null of the type of `provider_meta`, if there is one.
-    pub(crate) meta: Option<DynamicValue>,
+    /// The type of `provider_meta`, and a null of it, if there is one.
+    meta: Option<(Type, Option<DynamicValue>)>,
     resources: Mutex<HashMap<Arc<str>, ResourceTypes>>,
     data_sources: Mutex<HashMap<Arc<str>, Type>>,
 }
@@ -31,7 +31,8 @@ impl KnownSchema {
         let meta = match &schema.provider_meta {
             Some(meta) => {
                 let ty = meta.block.ty();
-                wire::encode(&Value::null(ty.clone()), &ty)?
+                let null = wire::encode(&Value::null(ty.clone()), &ty)?;
+                Some((ty, null))
             }
             None => None,
         };
@@ -42,6 +43,15 @@ impl KnownSchema {
             resources: Mutex::default(),
             data_sources: Mutex::default(),
         })
+    }
+
+    /// What a module tells the provider about itself, on the wire.
+    pub(crate) fn meta(&self, given: Option<&Value>) -> Result<Option<DynamicValue>, WireError> {
+        match (&self.meta, given) {
+            (Some((ty, _)), Some(given)) => wire::encode(given, ty),
+            (Some((_, null)), None) => Ok(null.clone()),
+            (None, _) => Ok(None),
+        }
     }
 
     pub(crate) fn resource(&self, kind: &str) -> Option<ResourceTypes> {
@@ -67,5 +77,43 @@ impl KnownSchema {
         let ty = schema.block.ty();
         known.insert(name.clone(), ty.clone());
         Some(ty)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ashlar_value::schema::{Attribute, AttributeType, Block, Schema};
+
+    use super::*;
+
+    #[test]
+    fn a_module_s_words_about_itself_go_to_a_provider_that_takes_them() {
+        let attribute = Attribute {
+            ty: AttributeType::Plain(Type::String),
+            required: true,
+            optional: false,
+            computed: false,
+            sensitive: false,
+            write_only: false,
+            deprecated: None,
+        };
+        let block = Block {
+            attributes: [("tag".into(), attribute)].into(),
+            ..Block::default()
+        };
+        let said = Value::object(vec![(Arc::from("tag"), Value::string("mine"))]);
+        let sent = |known: &KnownSchema, said| known.meta(said).unwrap().map(|sent| sent.msgpack);
+        let takes = ProviderSchema {
+            provider_meta: Some(Schema {
+                block,
+                ..Schema::default()
+            }),
+            ..ProviderSchema::default()
+        };
+        let takes = KnownSchema::new(takes).unwrap();
+        assert_eq!(sent(&takes, Some(&said)).unwrap(), b"\x81\xa3tag\xa4mine");
+        assert_eq!(sent(&takes, None).unwrap(), b"\xc0");
+        let other = KnownSchema::new(ProviderSchema::default()).unwrap();
+        assert_eq!(sent(&other, None), None);
     }
 }

@@ -2,14 +2,7 @@
 //!
 //! Its folder is not opened to it, as a plugin's is: a configuration could name any.
 
-use std::{
-    ffi::OsString,
-    io,
-    os::fd::OwnedFd,
-    path::PathBuf,
-    process::ExitStatus,
-    time::Duration,
-};
+use std::{ffi::OsString, io, os::fd::OwnedFd, path::PathBuf, process::ExitStatus, time::Duration};
 
 use tokio::{io::AsyncReadExt, net::unix::pipe::Receiver};
 
@@ -61,10 +54,11 @@ impl Program {
         };
         let (reader, writer) = io::pipe()?;
         let mut command = launched(request, &self.folder, options, &private);
-        command
-            .stdout(writer.try_clone()?)
-            .stderr(writer)
-            .envs(self.variables.iter().map(|(name, value)| (for_program(name), value)));
+        command.stdout(writer.try_clone()?).stderr(writer).envs(
+            self.variables
+                .iter()
+                .map(|(name, value)| (for_program(name), value)),
+        );
         let mut output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
         let mut child = spawn(command).await?;
         let mut group = Group::of(&child);

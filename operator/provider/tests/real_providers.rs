@@ -215,6 +215,7 @@ async fn change(
                 private,
                 identity: None,
                 deferral_allowed: false,
+                meta: None,
             })
             .await,
     );
@@ -226,6 +227,7 @@ async fn change(
         config,
         private: &planned.private,
         identity: planned.identity.as_ref(),
+        meta: None,
     };
     let applied = clean(provider.apply(request).await);
     (applied.state.unwrap(), applied.private)
@@ -260,6 +262,7 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
         private: &private,
         identity: None,
         deferral_allowed: false,
+        meta: None,
     };
     let read = clean(provider.read(request).await);
     // Providers of the old SDK answer with empty values where there was null.
@@ -302,6 +305,7 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
         private: &private,
         identity: None,
         deferral_allowed: false,
+        meta: None,
     };
     let planned = clean(provider.plan(request).await);
     assert!(
@@ -426,6 +430,7 @@ async fn identity_and_data() {
         private: &[],
         identity: None,
         deferral_allowed: false,
+        meta: None,
     };
     let planned = clean(provider.plan(request).await);
     let request = ApplyRequest {
@@ -435,6 +440,7 @@ async fn identity_and_data() {
         config: &settings,
         private: &planned.private,
         identity: planned.identity.as_ref(),
+        meta: None,
     };
     let applied = clean(provider.apply(request).await);
     assert!(
@@ -451,6 +457,7 @@ async fn identity_and_data() {
         kind: "kiln_pot",
         config: &pot,
         deferral_allowed: false,
+        meta: None,
     };
     let answer = provider.read_data(request).await;
     assert!(answer.has_errors(), "there is no such pot");
@@ -509,6 +516,7 @@ async fn the_fence_holds() {
             kind: "local_file",
             config: &settings,
             deferral_allowed: false,
+            meta: None,
         };
         let answer = provider.read_data(request).await;
         assert_eq!(
@@ -543,6 +551,7 @@ async fn the_fence_holds() {
             private: &[],
             identity: None,
             deferral_allowed: false,
+            meta: None,
         };
         let planned = clean(provider.plan(request).await);
         let request = ApplyRequest {
@@ -552,6 +561,7 @@ async fn the_fence_holds() {
             config: &settings,
             private: &planned.private,
             identity: None,
+            meta: None,
         };
         let answer = provider.apply(request).await;
         assert_eq!(
@@ -585,6 +595,7 @@ async fn a_crash_is_an_error_that_names_the_provider() {
         private: &[],
         identity: None,
         deferral_allowed: false,
+        meta: None,
     };
     let answer = provider.plan(request).await;
     assert_eq!(answer.diags[0].summary, "Plugin did not respond");
@@ -621,6 +632,7 @@ async fn a_hanging_call_ends_with_the_process() {
         private: &[],
         identity: None,
         deferral_allowed: false,
+        meta: None,
     };
     let planned = clean(provider.plan(request).await);
     let request = ApplyRequest {
@@ -630,6 +642,7 @@ async fn a_hanging_call_ends_with_the_process() {
         config: &settings,
         private: &planned.private,
         identity: None,
+        meta: None,
     };
     let answer = provider.apply(request).await;
     assert!(

@@ -5,17 +5,24 @@
 //! told of them goes through the run's redactor. Nothing here decides when a provisioner runs or what its failure means.
 
 mod argument;
+mod connection;
 mod local_exec;
 mod output;
+mod remote;
+mod scp;
+mod session;
 
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 use ashlar_diag::Severity;
+use ashlar_funcs::Caps;
 use ashlar_port::{ProviderDiag, ProvisionRequest, Provisioners};
 use ashlar_provider::LaunchOptions;
 use ashlar_sources::Reach;
 use async_trait::async_trait;
 use tokio::sync::watch;
+
+use argument::text;
 
 /// May programs be run on this machine?
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +40,8 @@ pub struct Rules {
     pub programs: LocalPrograms,
     /// To which networks they may connect.
     pub reach: Reach,
+    /// The socket of the SSH agent that may be asked, if there is one.
+    pub agent: Option<PathBuf>,
 }
 
 /// The provisioners of one run.
@@ -40,16 +49,18 @@ pub struct Runner {
     rules: Rules,
     launch: LaunchOptions,
     folder: PathBuf,
+    caps: Arc<dyn Caps>,
     stopped: watch::Sender<bool>,
 }
 
 impl Runner {
-    /// Programs run as `launch` says, in `folder` if nothing else is said.
-    pub fn new(rules: Rules, launch: LaunchOptions, folder: PathBuf) -> Self {
+    /// Programs run as `launch` says, in `folder` if nothing else is said; files are read through `caps`.
+    pub fn new(rules: Rules, launch: LaunchOptions, folder: PathBuf, caps: Arc<dyn Caps>) -> Self {
         Self {
             rules,
             launch,
             folder,
+            caps,
             stopped: watch::Sender::new(false),
         }
     }
@@ -59,6 +70,17 @@ impl Runner {
         let mut stopped = self.stopped.subscribe();
         // The sender lives as long as this does.
         let _ = stopped.wait_for(|stopped| *stopped).await;
+    }
+
+    /// What is dropped on the way ends its connection.
+    async fn until_stopped(
+        &self,
+        work: impl Future<Output = Result<(), String>> + Send,
+    ) -> Result<(), String> {
+        tokio::select! {
+            result = work => result,
+            () = self.stop_asked() => Err("It was ended because the run was asked to stop.".to_owned()),
+        }
     }
 
     /// A fault; what must not be shown is taken out.
@@ -81,8 +103,15 @@ impl Provisioners for Runner {
             let detail = "The run was asked to stop before this was begun.";
             return vec![self.fault(&summary, detail)];
         }
+        if request.kind == "local-exec" && text(request.config, "command").is_none_or(|text| text.is_empty())
+        {
+            let detail = "The command must not be empty.";
+            return vec![self.fault("Invalid local-exec provisioner command", detail)];
+        }
         let result = match request.kind {
             "local-exec" => self.local_exec(&request).await,
+            "remote-exec" => self.until_stopped(self.remote_exec(&request)).await,
+            "file" => self.until_stopped(self.file(&request)).await,
             kind => Err(format!("There is no provisioner {kind:?}.")),
         };
         result

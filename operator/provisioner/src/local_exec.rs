@@ -21,9 +21,6 @@ impl Runner {
         }
         let config = request.config;
         let command = text(config, "command").unwrap_or_default();
-        if command.is_empty() {
-            return Err("The command must not be empty.".to_owned());
-        }
         let mut words = texts(config, "interpreter");
         if words.is_empty() {
             words = vec!["/bin/sh".to_owned(), "-c".to_owned()];
@@ -46,10 +43,15 @@ impl Runner {
             Ok(Ending::Exited(status)) if status.success() => return Ok(()),
             Ok(Ending::Exited(status)) => status.to_string(),
             Ok(Ending::Stopped) => "it was ended because the run was asked to stop".to_owned(),
-            Err(error) => format!("it could not be started in {} ({error})", program.folder.display()),
+            Err(error) => format!(
+                "it could not be started in {} ({error})",
+                program.folder.display()
+            ),
         };
         if request.is_secret {
-            return Err(format!("The command failed: {how}. It holds a value that is not shown."));
+            return Err(format!(
+                "The command failed: {how}. It holds a value that is not shown."
+            ));
         }
         Err(format!(
             "Running the command '{command}' failed: {how}. Its output: {printed}"
@@ -67,7 +69,9 @@ fn program(config: &Value, words: Vec<String>, runner: &Runner) -> Program {
             Some(folder) => runner.folder.join(folder),
             None => runner.folder.clone(),
         },
-        variables: variables.map(|(name, value)| (name.into(), value.into())).collect(),
+        variables: variables
+            .map(|(name, value)| (name.into(), value.into()))
+            .collect(),
     }
 }
 

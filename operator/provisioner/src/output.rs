@@ -26,7 +26,8 @@ impl<H: FnMut(&str)> Output<H> {
     pub(crate) fn take(&mut self, bytes: &[u8]) {
         let spare = (self.tail.len() + bytes.len()).saturating_sub(TAIL);
         self.tail.drain(..spare.min(self.tail.len()));
-        self.tail.extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
+        self.tail
+            .extend(bytes.iter().skip(bytes.len().saturating_sub(TAIL)));
         for byte in bytes {
             if *byte == b'\n' || self.line.len() >= LONGEST_LINE {
                 self.tell();

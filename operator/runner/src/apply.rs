@@ -119,6 +119,7 @@ async fn attempt(
         settings.provisioners.clone(),
         launch_options(settings, place, &request.env, redact.clone()),
         request.folder.clone(),
+        Arc::new(caps.clone()),
     );
     let plugins = plugins(
         settings,

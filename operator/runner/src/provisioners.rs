@@ -11,7 +11,10 @@ pub(crate) fn refused(tree: &Tree, settings: &Settings) -> Diags {
     let LocalPrograms::Refused(why) = settings.provisioners.programs else {
         return Diags::new();
     };
-    let all = tree.members.values().flat_map(|member| member.module.provisioners());
+    let all = tree
+        .members
+        .values()
+        .flat_map(|member| member.module.provisioners());
     let local = all.filter(|provisioner| &*provisioner.kind == "local-exec");
     local
         .map(|provisioner| Diag::error("Provisioner not allowed", why).at(provisioner.header))

@@ -204,7 +204,7 @@ impl Web {
 
     /// Connects to a host, if it may be reached.
     pub(crate) async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
-        connect(&self.reach, host, port).await
+        self.reach.connect(host, port).await
     }
 }
 
@@ -346,35 +346,38 @@ impl tower::Service<Uri> for Connector {
             let port = uri
                 .port_u16()
                 .unwrap_or(if uri.scheme_str() == Some("http") { 80 } else { 443 });
-            connect(&reach, host, port).await.map(TokioIo::new)
+            reach.connect(host, port).await.map(TokioIo::new)
         })
     }
 }
 
-async fn connect(reach: &Reach, host: &str, port: u16) -> io::Result<TcpStream> {
-    let found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
-    let mut last = None;
-    let mut refused = None;
-    for address in found {
-        if let Some(why) = reach.refusal(address.ip()) {
-            refused = Some(Fault::refused(format!(
-                "{host} is at {}, {why}, which may not be reached from here. Whoever runs the operator can permit its network.",
-                address.ip()
-            )));
-            continue;
-        }
-        match tokio::time::timeout(CONNECT, TcpStream::connect(address)).await {
-            Ok(Ok(stream)) => {
-                stream.set_nodelay(true)?;
-                return Ok(stream);
+impl Reach {
+    /// Connects to one of a name's addresses that may be reached; where none may, the error holds a [`Fault`].
+    pub async fn connect(&self, host: &str, port: u16) -> io::Result<TcpStream> {
+        let found: Vec<SocketAddr> = tokio::net::lookup_host((host, port)).await?.collect();
+        let mut last = None;
+        let mut refused = None;
+        for address in found {
+            if let Some(why) = self.refusal(address.ip()) {
+                refused = Some(Fault::refused(format!(
+                    "{host} is at {}, {why}, which may not be reached from here. Whoever runs the operator can permit its network.",
+                    address.ip()
+                )));
+                continue;
             }
-            Ok(Err(error)) => last = Some(error),
-            Err(_) => last = Some(io::ErrorKind::TimedOut.into()),
+            match tokio::time::timeout(CONNECT, TcpStream::connect(address)).await {
+                Ok(Ok(stream)) => {
+                    stream.set_nodelay(true)?;
+                    return Ok(stream);
+                }
+                Ok(Err(error)) => last = Some(error),
+                Err(_) => last = Some(io::ErrorKind::TimedOut.into()),
+            }
         }
-    }
-    match (last, refused) {
-        (Some(error), _) => Err(error),
-        (None, Some(fault)) => Err(io::Error::other(fault)),
-        (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address")),
+        match (last, refused) {
+            (Some(error), _) => Err(error),
+            (None, Some(fault)) => Err(io::Error::other(fault)),
+            (None, None) => Err(io::Error::new(io::ErrorKind::NotFound, "the name has no address")),
+        }
     }
 }

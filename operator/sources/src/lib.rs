@@ -33,7 +33,7 @@ pub use cache::Content;
 pub use credentials::{Credentials, Keyring};
 pub use fault::{Fault, FaultKind};
 pub use fetcher::Fetcher;
-pub use git::{GitPlace, Reference};
+pub use git::{GitPlace, Reference, rsa_key};
 pub use limits::Limits;
 pub use module::{ModuleFault, Notice, Summary, package_name};
 pub use oci::{OciPlace, OciReference};

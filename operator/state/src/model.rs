@@ -60,6 +60,8 @@ pub struct Object {
     pub dependencies: Arc<[ConfigResource]>,
     /// Must its replacement come before its destruction?
     pub create_before_destroy: bool,
+    /// Is it only forgotten where it would be destroyed? (OpenTofu)
+    pub skip_destroy: bool,
     /// Its identity.
     pub identity: Option<Identity>,
 }

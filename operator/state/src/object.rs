@@ -29,6 +29,8 @@ pub struct ObjectParts<'a> {
     pub dependencies: Vec<ConfigResource>,
     /// Must its replacement come before its destruction?
     pub create_before_destroy: bool,
+    /// Is it only forgotten where it would be destroyed? (OpenTofu)
+    pub skip_destroy: bool,
 }
 
 /// The object to keep for a value of the schema's type. Sensitive marks become paths; ephemeral ones are a fault.
@@ -77,6 +79,7 @@ pub fn encode_object(value: &Value, schema: &Schema, parts: ObjectParts<'_>) -> 
         status: parts.status,
         dependencies: dependencies.into_iter().map(|(_, address)| address).collect(),
         create_before_destroy: parts.create_before_destroy,
+        skip_destroy: parts.skip_destroy,
         identity,
     })
 }
@@ -204,6 +207,7 @@ mod tests {
                 .map(|text| text.parse().unwrap())
                 .to_vec(),
             create_before_destroy: true,
+            skip_destroy: true,
         }
     }
 

@@ -211,6 +211,7 @@ fn read_instance(
         status,
         dependencies,
         create_before_destroy: found.create_before_destroy,
+        skip_destroy: found.skip_destroy,
         identity,
     };
     Ok((key, deposed, object))
@@ -330,6 +331,7 @@ fn instance_to_wire<'a>(
         private: (!object.private.is_empty()).then(|| STANDARD.encode(&object.private).into()),
         dependencies: (!dependencies.is_empty()).then_some(dependencies),
         create_before_destroy: object.create_before_destroy,
+        skip_destroy: object.skip_destroy,
     })
 }
 

@@ -119,6 +119,9 @@ pub(crate) struct Instance<'a> {
     pub(crate) dependencies: Option<Vec<Cow<'a, str>>>,
     #[serde(default, skip_serializing_if = "is_false")]
     pub(crate) create_before_destroy: bool,
+    /// Written by OpenTofu.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub(crate) skip_destroy: bool,
 }
 
 /// One step of a path into the attributes.

@@ -199,6 +199,7 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
         provisioners: Rules {
             programs: LocalPrograms::Allowed,
             reach: Reach::everything(),
+            agent: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         },
         schemas: Default::default(),
         digests: Default::default(),

@@ -169,15 +169,8 @@ fn files_are_read_in_order_of_their_names() {
 fn what_the_engine_does_not_run_is_refused_at_its_line() {
     check("ephemeral \"a\" \"b\" {}\n", &["Not supported yet 1:1-1:18"]);
     check(
-        "resource \"a\" \"b\" {\n  provisioner \"local-exec\" {}\n  connection {}\n}\n",
-        &["Not supported yet 2:3-2:27"],
-    );
-    check(
-        "terraform {\n  provider_meta \"a\" {}\n  backend \"s3\" {}\n}\n",
-        &[
-            "Not supported yet 2:3-2:20",
-            "(warning) Unused backend block 3:3-3:15",
-        ],
+        "terraform {\n  backend \"s3\" {}\n}\n",
+        &["(warning) Unused backend block 2:3-2:15"],
     );
 }
 

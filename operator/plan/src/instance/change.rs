@@ -64,7 +64,8 @@ impl Instance<'_, '_> {
             let _permit = self.engine.permit().await;
             provider.validate_resource(self.kind(), &plain).await
         };
-        self.add(&mut diags, remarks)?;
+        self.add(&mut diags, remarks)
+            .inspect_err(|_| self.engine.refuse(&self.config.body, &self.schema.block))?;
 
         let tainted = prior.filter(|prior| prior.status == Status::Tainted);
         let null = Value::null(self.schema.block.ty());
@@ -85,7 +86,7 @@ impl Instance<'_, '_> {
                 usable.map_or(&[][..], |prior| &prior.private),
                 usable.and_then(|prior| prior.identity.as_ref()),
             )
-            .await;
+            .await?;
         let mut planned = self.judge(answer, &mut diags)?;
         let mut state = self.state_of(&planned)?;
         let problems = assert_plan_valid(&self.schema.block, &prior_plain, &config_plain, &state);
@@ -125,7 +126,7 @@ impl Instance<'_, '_> {
                     &planned.private,
                     identity,
                 )
-                .await;
+                .await?;
             let mut remarks = Diags::new();
             planned = self.judge(answer, &mut remarks)?;
             state = self.state_of(&planned)?;
@@ -195,9 +196,10 @@ impl Instance<'_, '_> {
         config: &Value,
         private: &[u8],
         identity: Option<&Value>,
-    ) -> Answer<Planned> {
+    ) -> Result<Answer<Planned>, Diags> {
+        let meta = self.engine.meta(&self.address.resource)?;
         let _permit = self.engine.permit().await;
-        provider
+        let answer = provider
             .plan(PlanRequest {
                 kind: self.kind(),
                 prior,
@@ -206,8 +208,10 @@ impl Instance<'_, '_> {
                 private,
                 identity,
                 deferral_allowed: false,
+                meta: meta.as_ref(),
             })
-            .await
+            .await;
+        Ok(answer)
     }
 
     /// Adds the remarks; refuses what is no plan at all.
@@ -250,7 +254,9 @@ impl Instance<'_, '_> {
     }
 
     fn replacement(&self) -> Action {
-        if self.create_before_destroy {
+        if self.config.lifecycle.keeps_objects() {
+            Action::ForgetThenCreate
+        } else if self.create_before_destroy {
             Action::CreateThenDelete
         } else {
             Action::DeleteThenCreate

@@ -59,10 +59,16 @@ pub fn check(
         let (status, remarks) = check_one(condition, scope);
         diags.extend(remarks);
         if let Err(problem) = &status {
-            let mut diag = Diag::error(summary, problem.clone()).at(condition.condition.span);
+            // What is wrong with the message is told beside it.
+            let said = if problem.is_empty() {
+                "This does not hold. Its error message cannot be shown."
+            } else {
+                problem
+            };
+            let mut diag = Diag::error(summary, said).at(condition.condition.span);
             diag.severity = failed;
             diags.push(diag);
-            problems.push(problem.clone());
+            problems.extend((!problem.is_empty()).then(|| problem.clone()));
         }
         worst = worst.worse(status.unwrap_or(CheckStatus::Fail));
     }
@@ -80,10 +86,8 @@ pub fn check(
 fn check_one(condition: &CheckRule, scope: &dyn Scope) -> (Result<CheckStatus, String>, Diags) {
     const INVALID: &str = "Invalid condition result";
     let (value, mut diags) = evaluate(&condition.condition, scope);
-    let (message, remarks) = evaluate(&condition.error_message, scope);
-    if remarks.has_errors() {
-        diags.extend(remarks);
-    }
+    let (message, remarks) = message(condition, scope);
+    diags.extend(remarks);
     if diags.has_errors() {
         return (Ok(CheckStatus::Error), diags);
     }
@@ -106,23 +110,56 @@ fn check_one(condition: &CheckRule, scope: &dyn Scope) -> (Result<CheckStatus, S
     if matches!(holds.data(), Data::Bool(true)) {
         return (Ok(CheckStatus::Pass), diags);
     }
-    (Err(message_text(&message)), diags)
+    (Err(message), diags)
 }
 
-/// The author's message, unless it would show what must not be shown.
-fn message_text(message: &Value) -> String {
-    if message.marks().contains(Mark::Sensitive) {
-        return "The error message refers to sensitive values, so it is not shown.".to_owned();
+/// The author's message; empty if it is not known yet, or would show what must not be shown, which is told whether or not the
+/// condition holds.
+fn message(condition: &CheckRule, scope: &dyn Scope) -> (String, Diags) {
+    let place = condition.error_message.span;
+    let (value, remarks) = evaluate(&condition.error_message, scope);
+    let mut diags = Diags::new();
+    if remarks.has_errors() {
+        return (String::new(), remarks);
     }
-    if message.marks().contains(Mark::Ephemeral) {
-        return "The error message refers to ephemeral values, so it is not shown.".to_owned();
+    let invalid = |what: &str| {
+        let detail = format!("The error message {what}.");
+        Diag::error("Invalid error message", detail).at(place)
+    };
+    let text = match convert(&value, &Type::String) {
+        Ok(text) if text.is_known() && text.is_null() => {
+            diags.push(invalid("must not be null"));
+            return (String::new(), diags);
+        }
+        Ok(text) => text,
+        Err(_) => {
+            diags.push(invalid("must be a text"));
+            return (String::new(), diags);
+        }
+    };
+    if !text.is_known() {
+        return (String::new(), diags);
     }
-    match convert(message, &Type::String)
-        .ok()
-        .as_ref()
-        .and_then(Value::as_str)
-    {
-        Some(text) => text.trim().to_owned(),
-        None => "The error message is not known yet.".to_owned(),
+    for (mark, summary, word) in [
+        (
+            Mark::Sensitive,
+            "Error message refers to sensitive values",
+            "sensitive",
+        ),
+        (
+            Mark::Ephemeral,
+            "Error message refers to ephemeral values",
+            "ephemeral",
+        ),
+    ] {
+        if text.marks().contains(mark) {
+            let detail = format!(
+                "This error message would show a value that is {word}, so it is not shown. Leave the value out."
+            );
+            diags.push(Diag::warning(summary, detail).at(place));
+            return (String::new(), diags);
+        }
     }
+    let text = text.as_str().map_or("", |text| text.trim()).to_owned();
+    (text, diags)
 }

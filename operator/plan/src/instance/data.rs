@@ -75,6 +75,7 @@ impl Instance<'_, '_> {
         };
         diags.extend(place_all(remarks, &self.config.body, &self.address));
         if diags.has_errors() {
+            self.engine.refuse(&self.config.body, &self.schema.block);
             return Err(diags);
         }
         let known = plain.is_wholly_known();
@@ -130,6 +131,7 @@ impl Instance<'_, '_> {
             status: Status::Ready,
             dependencies: Arc::default(),
             create_before_destroy: false,
+            skip_destroy: false,
             identity: None,
         };
         Ok(DataOutcome {
@@ -158,10 +160,12 @@ impl Instance<'_, '_> {
         config: &Value,
         diags: &mut Diags,
     ) -> Result<Value, Diags> {
+        let meta = self.engine.meta(&self.address.resource)?;
         let request = ReadDataRequest {
             kind: &self.address.resource.resource.kind,
             config,
             deferral_allowed: false,
+            meta: meta.as_ref(),
         };
         let answer = {
             let _permit = self.engine.permit().await;

@@ -1,6 +1,6 @@
 //! Plans one managed instance: read, refresh, plan, judge, record.
 
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::Diags;
 use ashlar_state::Object;
 use ashlar_value::Value;
 
@@ -11,7 +11,10 @@ use super::{
     refresh::refresh,
     stored::read_stored,
 };
-use crate::model::{Action, Change, Check, Importing, Mode, Options, Reason};
+use crate::{
+    model::{Action, Change, Check, Importing, Mode, Options, Reason},
+    prevent::Fate,
+};
 
 /// What planning one managed instance gave.
 pub struct Outcome {
@@ -88,6 +91,7 @@ impl Instance<'_, '_> {
         }
         if let Some(live) = &mut refreshed {
             live.create_before_destroy = self.create_before_destroy;
+            live.skip_destroy = self.config.lifecycle.keeps_objects();
             live.dependencies = merged(&live.dependencies, &self.dependencies);
         }
         if options.mode == Mode::RefreshOnly {
@@ -142,9 +146,12 @@ impl Instance<'_, '_> {
             // It is the reason told whatever else asks for the replacement, and even if there is nothing to replace.
             change.reason = Some(Reason::ReplaceByTriggers);
         }
-        if change.action.is_replace() && self.config.lifecycle.prevents_destroy() {
-            diags = self.prevented(diags);
-        }
+        let fate = if change.action.destroys() {
+            Fate::Destroyed
+        } else {
+            Fate::Kept
+        };
+        diags.extend(self.engine.prevented(&self.address, self.config, fate));
         if change.action == Action::CreateThenDelete {
             change.depose_as = Some(self.engine.outside.deposed_key());
         }
@@ -180,17 +187,6 @@ impl Instance<'_, '_> {
             failed: diags.has_errors(),
             diags,
         })
-    }
-
-    /// The fault of destroying what must not be destroyed.
-    fn prevented(&self, mut diags: Diags) -> Diags {
-        let detail = format!(
-            "{} has lifecycle.prevent_destroy set, but this plan would destroy it. Change the plan by undoing what forces \
-             the destruction, or take prevent_destroy out.",
-            self.address
-        );
-        diags.push(Diag::error("Instance cannot be destroyed", detail).at(self.config.header));
-        diags
     }
 }
 

@@ -56,6 +56,8 @@ pub struct Live {
     pub dependencies: Arc<[ConfigResource]>,
     /// As recorded.
     pub create_before_destroy: bool,
+    /// As recorded: is it only forgotten where it would be destroyed? (OpenTofu)
+    pub skip_destroy: bool,
     /// Its identity.
     pub identity: Option<Value>,
 }

@@ -25,12 +25,14 @@ pub async fn refresh(
     body: Option<&Body>,
 ) -> Result<(Option<Live>, Diags), Diags> {
     let (current, marks) = object.value.clone().unmark_deep_with_paths();
+    let meta = engine.meta(&address.resource)?;
     let request = ReadRequest {
         kind: &address.resource.resource.kind,
         current: &current,
         private: &object.private,
         identity: object.identity.as_ref(),
         deferral_allowed: false,
+        meta: meta.as_ref(),
     };
     let answer = {
         let _permit = engine.permit().await;

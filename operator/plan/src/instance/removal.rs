@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use ashlar_addr::{DeposedKey, ProviderConfig, ResourceInstance};
+use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{PlanRequest, Provider};
 use ashlar_state::Object;
-use ashlar_value::{Value, schema::Schema};
+use ashlar_value::{Dialect, Value, schema::Schema};
 
 use super::{
     Live,
@@ -49,6 +50,20 @@ pub struct Removed {
     pub diags: Diags,
 }
 
+/// Why an object is only forgotten where it would be destroyed, if it is: its configuration says so, or said so when it was
+/// made. (OpenTofu)
+pub(crate) fn kept(engine: &Engine<'_>, config: Option<&ResourceConfig>, object: &Object) -> Option<Reason> {
+    if engine.tree.root().dialect != Dialect::OpenTofu {
+        return None;
+    }
+    if config.is_some_and(|config| config.lifecycle.keeps_objects()) {
+        return Some(Reason::ForgotBecauseLifecycleDestroyInConfig);
+    }
+    object
+        .skip_destroy
+        .then_some(Reason::ForgotBecauseLifecycleDestroyInState)
+}
+
 impl Removal<'_, '_> {
     /// Reads, refreshes and plans the destruction. With `plan` false nothing is planned (refresh only).
     pub async fn plan(&self, stored: &Object, options: &Options, plan: bool) -> Result<Removed, Diags> {
@@ -56,7 +71,9 @@ impl Removal<'_, '_> {
         let (previous, mut diags) =
             read_stored(self.engine, &*provider, &self.address, self.schema, stored, None).await?;
         let mut refreshed = Some(previous.clone());
-        if options.refresh && !self.forgets {
+        // Terraform asks nothing of what it forgets.
+        let asks = !self.forgets || self.engine.tree.root().dialect == Dialect::OpenTofu;
+        if options.refresh && asks {
             let (live, remarks) = refresh(
                 self.engine,
                 &*provider,
@@ -94,6 +111,7 @@ impl Removal<'_, '_> {
         let offers = self.engine.schemas.get(&self.provider.provider);
         if offers.is_some_and(|offers| offers.plan_destroy) {
             let prior = unmarked(&object.value);
+            let meta = self.engine.meta(&self.address.resource)?;
             let request = PlanRequest {
                 kind: &self.address.resource.resource.kind,
                 prior: &prior,
@@ -102,6 +120,7 @@ impl Removal<'_, '_> {
                 private: &object.private,
                 identity: object.identity.as_ref(),
                 deferral_allowed: false,
+                meta: meta.as_ref(),
             };
             let answer = {
                 let _permit = self.engine.permit().await;
@@ -133,7 +152,7 @@ impl Removal<'_, '_> {
     }
 
     /// The change that forgets `object`.
-    fn forget(&self, object: &Live) -> Change {
+    pub(crate) fn forget(&self, object: &Live) -> Change {
         self.going(Action::Forget, object)
     }
 

@@ -83,6 +83,7 @@ pub async fn read_stored(
         status: object.status,
         dependencies: object.dependencies.clone(),
         create_before_destroy: object.create_before_destroy,
+        skip_destroy: object.skip_destroy,
         identity,
     };
     Ok((live, diags))
@@ -155,6 +156,7 @@ pub fn to_object(live: &Live, schema: &Schema) -> Result<Arc<Object>, Diags> {
         status: live.status,
         dependencies: live.dependencies.to_vec(),
         create_before_destroy: live.create_before_destroy,
+        skip_destroy: live.skip_destroy,
     };
     encode_object(&live.value, schema, parts).map(Arc::new)
 }

@@ -129,6 +129,7 @@ impl<'p> Across<'p> {
             status: object.status,
             dependencies: object.dependencies.to_vec(),
             create_before_destroy: object.create_before_destroy,
+            skip_destroy: object.skip_destroy,
         };
         encode_object(&value, schema, parts).map(|object| Some(Arc::new(object)))
     }

@@ -178,6 +178,7 @@ fn state(objects: &[(&str, &[&str])]) -> State {
             status: ashlar_state::Status::Ready,
             dependencies: dependencies.iter().map(|text| text.parse().unwrap()).collect(),
             create_before_destroy: false,
+            skip_destroy: false,
             identity: None,
         };
         let provider = "provider[\"terraform.io/builtin/terraform\"]".parse().unwrap();

@@ -30,6 +30,10 @@ impl Counts {
                 Action::NoOp | Action::Read => {}
                 Action::Forget => counts.forget += 1,
                 Action::Create => counts.add += 1,
+                Action::ForgetThenCreate => {
+                    counts.add += 1;
+                    counts.forget += 1;
+                }
                 Action::Update => counts.change += 1,
                 Action::Delete => counts.destroy += 1,
                 Action::DeleteThenCreate | Action::CreateThenDelete => {

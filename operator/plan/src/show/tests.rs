@@ -218,6 +218,7 @@ fn state(attributes: &str, version: i64) -> State {
         status: ashlar_state::Status::Tainted,
         dependencies: vec!["kiln_pot.b".parse().unwrap()].into(),
         create_before_destroy: false,
+        skip_destroy: false,
         identity: None,
     };
     let mut state = State::default();

@@ -34,7 +34,7 @@ pub(super) fn acts(changes: &[Change]) -> Vec<Act<'_>> {
             // The state alone has to do with these.
             Action::NoOp | Action::Forget => {}
             Action::Read => add(Op::Read(at), Part::Make),
-            Action::Create | Action::Update => add(Op::Write(at), Part::Make),
+            Action::Create | Action::Update | Action::ForgetThenCreate => add(Op::Write(at), Part::Make),
             Action::DeleteThenCreate => {
                 add(Op::Delete(at), Part::DestroyFirst);
                 add(Op::Write(at), Part::Make);

@@ -49,6 +49,13 @@ pub(super) fn heading(change: &Change, tense: Tense, ink: Ink) -> String {
                  configuration)\n"
             );
         }
+        (Action::ForgetThenCreate, ..) => {
+            let not = ink.bold("not");
+            format!(
+                "  # {address} must be {replaced}; the object that is there will no longer be managed, but will {not} be \
+                 destroyed\n  # (destroy = false is set in the configuration)\n"
+            )
+        }
         (Action::Delete, Tense::Found, ..) => format!("  # {address} has been deleted\n"),
         (Action::DeleteThenCreate | Action::CreateThenDelete, _, reason, _) => match reason {
             Some(Reason::ReplaceBecauseTainted) => {
@@ -89,7 +96,9 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
         Reason::ReplaceBecauseTainted
         | Reason::ReplaceBecauseCannotUpdate
         | Reason::ReplaceByRequest
-        | Reason::ReplaceByTriggers => return None,
+        | Reason::ReplaceByTriggers
+        | Reason::ForgotBecauseLifecycleDestroyInConfig
+        | Reason::ForgotBecauseLifecycleDestroyInState => return None,
         Reason::DeleteBecauseNoResourceConfig => {
             format!(
                 "because {} is not in configuration",

@@ -92,6 +92,7 @@ impl Ink {
             Action::Read => format!(" {}", self.paint("36", "<=")),
             Action::DeleteThenCreate => format!("{remove}/{add}"),
             Action::CreateThenDelete => format!("{add}/{remove}"),
+            Action::ForgetThenCreate => format!("{}/{add}", self.paint("31", ".")),
         }
     }
 }

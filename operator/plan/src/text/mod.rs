@@ -44,7 +44,7 @@ use crate::{
 };
 
 /// The legend, in the order in which Terraform has it.
-const LEGEND: [(Action, &str); 7] = [
+const LEGEND: [(Action, &str); 8] = [
     (Action::Create, "create"),
     (Action::Update, "update in-place"),
     (Action::Delete, "destroy"),
@@ -52,6 +52,7 @@ const LEGEND: [(Action, &str); 7] = [
     (Action::CreateThenDelete, "create replacement and then destroy"),
     (Action::Read, "read (data resources)"),
     (Action::Forget, "forget"),
+    (Action::ForgetThenCreate, "forget and then create replacement"),
 ];
 
 /// The whole plan; begins and ends with a line feed. `schemas` must be those the plan was made with; of an object whose

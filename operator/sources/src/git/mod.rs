@@ -9,7 +9,7 @@ mod known_hosts;
 mod program;
 mod refs;
 mod remote;
-mod rsa_key;
+pub mod rsa_key;
 mod ssh;
 
 use std::{path::Path, time::Instant};

@@ -24,10 +24,10 @@ use russh::{
     },
 };
 
-use crate::{fault::Fault, git::ssh::Server};
+use crate::fault::Fault;
 
 /// The RSA key in a PEM text; none if it is another kind of key.
-pub(crate) fn read(pem: &str) -> Result<Option<PrivateKey>, Fault> {
+pub fn read(pem: &str) -> Result<Option<PrivateKey>, Fault> {
     // Never with what the parser says: that may be of the key.
     let malformed = || Fault::asked("The private key (identity) is no sound RSA key without a passphrase.");
     let body = |label: &str| {
@@ -67,8 +67,8 @@ pub(crate) fn read(pem: &str) -> Result<Option<PrivateKey>, Fault> {
 }
 
 /// Logs a user in with such a key.
-pub(crate) async fn log_in(
-    session: &mut client::Handle<Server>,
+pub async fn log_in<H: client::Handler>(
+    session: &mut client::Handle<H>,
     user: &str,
     key: PrivateKey,
 ) -> Result<bool, russh::Error> {

@@ -24,6 +24,7 @@ pub(crate) fn state(addresses: &[&str]) -> State {
             status: Status::Ready,
             dependencies: Default::default(),
             create_before_destroy: false,
+            skip_destroy: false,
             identity: None,
         };
         state.set(&address, None, &provider, Some(object.into()));

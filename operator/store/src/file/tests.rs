@@ -31,6 +31,7 @@ fn outcome(address: &str) -> Record {
         status: Status::Ready,
         dependencies: Arc::default(),
         create_before_destroy: false,
+        skip_destroy: false,
         identity: None,
     };
     let provider = "provider[\"h.example/n/t\"]".parse().unwrap();

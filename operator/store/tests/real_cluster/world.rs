@@ -173,6 +173,7 @@ pub(crate) fn object(attributes: Vec<u8>) -> Object {
         status: Status::Ready,
         dependencies: Arc::default(),
         create_before_destroy: false,
+        skip_destroy: false,
         identity: None,
     }
 }

@@ -52,6 +52,8 @@ const RESOURCE: &str = "config/src/check/resource.rs";
 const PASSING: &str = "config/src/passing.rs";
 const ENGINE: &str = "plan/src/engine.rs";
 const TREE: &str = "config/src/tree.rs";
+const PROVISIONER: &str = "config/src/check/provisioner.rs";
+const PROVISION: &str = "apply/src/provision.rs";
 
 const RULES: &[Row] = &[
     row(
@@ -124,7 +126,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row("backend", "", "", "See below."),
             row("cloud", "", "", "See below."),
             row("required_providers", "", "", "See below."),
-            row("provider_meta", "", "", "See below."),
+            row("provider_meta", "", ENGINE, "See below."),
             row(
                 "state_store",
                 "",
@@ -171,7 +173,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         about: "Constants that a module tells a provider about itself. One label: the provider's local name.",
         read: "config/src/terraform_block.rs",
         example: "terraform {\n  provider_meta \"kiln\" {\n    tag = \"a\"\n  }\n}\n",
-        rows: &[row("*", "", "", "")],
+        rows: &[row("*", "", ENGINE, "")],
     },
     Chapter {
         block: "terraform.backend \"local\"",
@@ -384,8 +386,8 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row("depends_on", SCOPE, NODE, ""),
             reserved("locals"),
             row("lifecycle", "", "", "See below."),
-            row("connection", "config/src/check/provisioner.rs", "", "See below."),
-            row("provisioner", "config/src/check/provisioner.rs", "", "See below."),
+            row("connection", PROVISIONER, PROVISION, "See below."),
+            row("provisioner", PROVISIONER, PROVISION, "See below."),
             row(
                 "_",
                 RESOURCE,
@@ -424,12 +426,17 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "prevent_destroy",
                 "",
-                "plan/src/instance/managed.rs",
-                "A constant. OpenTofu's may be computed, which `plan` refuses.",
+                "plan/src/prevent.rs",
+                "A constant. OpenTofu's may be computed, but not from `each` or `count`.",
             ),
             row("ignore_changes", RESOURCE, "plan/src/objchange/ignore.rs", ""),
             row("replace_triggered_by", RESOURCE, "plan/src/triggers.rs", ""),
-            row("destroy", "", "", "What is not `true` is refused by `plan`."),
+            row(
+                "destroy",
+                "",
+                "plan/src/instance/removal.rs",
+                "A constant: `plan` refuses others.",
+            ),
             row("enabled", "", EXPAND, ""),
             row("precondition", RESOURCE, CONDITION, "See below."),
             row("postcondition", RESOURCE, CONDITION, "See below."),
@@ -467,22 +474,17 @@ pub(super) const CHAPTERS: &[Chapter] = &[
     Chapter {
         block: "resource.provisioner",
         schema: "provisionerBlock",
-        about: "A program that is run when an object is created or destroyed. Built in are `local-exec`, `remote-exec` and `file`, \
-                whose arguments are below.",
+        about: "A program that is run when an object is created or destroyed. Built in are those below. In a cluster \
+                `local-exec` needs `--allow-local-exec`.",
         read: "",
         example: "resource \"terraform_data\" \"a\" {\n  provisioner \"local-exec\" {\n    command = \"true\"\n  }\n}\n",
         rows: &[
-            row("when", "", "", ""),
-            row("on_failure", "", "", ""),
-            row("connection", "config/src/check/provisioner.rs", "", "See below."),
-            row(
-                "_",
-                "config/src/check/provisioner.rs",
-                "",
-                "Arguments of the provisioner that are named like one of these.",
-            ),
+            row("when", "", PROVISION, ""),
+            row("on_failure", "", PROVISION, ""),
+            row("connection", PROVISIONER, PROVISION, "See below."),
+            row("_", PROVISIONER, PROVISION, "Arguments named like one of these."),
             reserved("lifecycle"),
-            row("*", "config/src/check/provisioner.rs", "", ""),
+            row("*", PROVISIONER, PROVISION, ""),
         ],
     },
     Chapter {
@@ -493,9 +495,9 @@ pub(super) const CHAPTERS: &[Chapter] = &[
         example: "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"b\"\n  }\n}\n",
         rows: &[row(
             "*",
-            "config/src/check/provisioner.rs",
-            "",
-            "The arguments of the table of connections below.",
+            PROVISIONER,
+            PROVISION,
+            "Those of the table below, by SSH to Unix alone.",
         )],
     },
     Chapter {
@@ -620,14 +622,14 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "connection",
                 "config/src/provisioner_block.rs",
-                "",
-                "Only for provisioners, which are refused.",
+                PROVISION,
+                "For provisioners.",
             ),
             row(
                 "provisioner",
                 "config/src/provisioner_block.rs",
-                "",
-                "With `when = destroy` only; refused when planned.",
+                PROVISION,
+                "With `when = destroy` only.",
             ),
         ],
     },

@@ -1,0 +1,143 @@
+//! Programs that a configuration names, through the real launcher and its fence.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test ends where something is not as it should be"
+)]
+
+use std::{
+    ffi::OsString,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+
+use ashlar_provider::{Ending, Environment, Fence, LaunchOptions, Launcher, Program};
+
+/// A folder with a secret beside the module's folder.
+struct Bench {
+    root: tempfile::TempDir,
+    variables: Vec<(OsString, OsString)>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let root = tempfile::tempdir().unwrap();
+        for name in ["module", "secrets"] {
+            std::fs::create_dir(root.path().join(name)).unwrap();
+        }
+        std::fs::write(root.path().join("module/file"), "of the module").unwrap();
+        std::fs::write(root.path().join("secrets/token"), "of the operator").unwrap();
+        Self {
+            root,
+            variables: Vec::new(),
+        }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.root.path().join(name)
+    }
+
+    /// What a program prints, and how it ended.
+    async fn run(&self, binary: &Path, arguments: &[&str]) -> (String, Ending) {
+        let options = LaunchOptions {
+            launcher: Launcher {
+                program: env!("CARGO_BIN_EXE_ashlar-launch").into(),
+                arguments: Vec::new(),
+            },
+            fence: Fence::Required,
+            environment: Environment::Only(Vec::new()),
+            working_folder: self.path("module"),
+            scratch: self.path("scratch"),
+            readable: vec![self.path("module")],
+            writable: Vec::new(),
+            redact: Arc::new(str::to_owned),
+            handshake: Duration::from_secs(1),
+        };
+        let program = Program {
+            binary: binary.into(),
+            arguments: arguments.iter().map(OsString::from).collect(),
+            folder: self.path("module"),
+            variables: self.variables.clone(),
+        };
+        let mut printed = Vec::new();
+        let run = program.run(
+            &options,
+            |bytes| printed.extend_from_slice(bytes),
+            std::future::pending(),
+        );
+        let ending = tokio::time::timeout(Duration::from_secs(30), run)
+            .await
+            .unwrap()
+            .unwrap();
+        (String::from_utf8(printed).unwrap(), ending)
+    }
+
+    async fn shell(&self, command: &str) -> (String, Ending) {
+        self.run(Path::new("/bin/sh"), &["-c", command]).await
+    }
+}
+
+fn succeeded(ending: Ending) -> bool {
+    matches!(ending, Ending::Exited(status) if status.success())
+}
+
+#[tokio::test]
+async fn a_program_reads_its_bundle_and_writes_to_its_private_folder_alone() {
+    let bench = Bench::new();
+    let (printed, ending) = bench.shell("cat file; echo x > $TMPDIR/x && cat $TMPDIR/x").await;
+    assert!(succeeded(ending));
+    assert_eq!(printed, "of the modulex\n");
+    for command in ["cat ../secrets/token", "cat /proc/$PPID/environ", "echo x > file"] {
+        let (printed, ending) = bench.shell(command).await;
+        assert!(
+            !succeeded(ending) && printed.contains("Permission denied"),
+            "{command}: {printed}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_folder_of_an_interpreter_is_not_opened() {
+    let bench = Bench::new();
+    let interpreter = bench.path("secrets/sh");
+    std::fs::copy("/bin/sh", &interpreter).unwrap();
+    std::fs::set_permissions(&interpreter, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let (printed, ending) = bench.run(&interpreter, &["-c", "cat ../secrets/token"]).await;
+    assert!(
+        !succeeded(ending) && !printed.contains("of the operator"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_variable_names_is_loaded_within_the_fence() {
+    let mut bench = Bench::new();
+    bench.variables = vec![("LD_PRELOAD".into(), bench.path("secrets/token").into())];
+    // The loader of the program complains, that of the launcher would have done so, too.
+    let (printed, ending) = bench.shell("echo $LD_PRELOAD; env | grep -c ASHLAR").await;
+    assert!(!succeeded(ending), "{printed}");
+    let complaints = printed.matches("LD_PRELOAD cannot be preloaded").count();
+    let programs = ["sh", "env", "grep"].len();
+    assert!((1..=programs).contains(&complaints), "{printed}");
+    assert!(
+        printed.contains("secrets/token\n") && printed.ends_with("0\n"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn what_a_program_leaves_behind_is_killed() {
+    let bench = Bench::new();
+    let (printed, ending) = bench.shell("sleep 600 & echo $!").await;
+    assert!(succeeded(ending));
+    let stat = format!("/proc/{}/stat", printed.trim());
+    let gone = async {
+        // One that nobody waited for is still listed, as a zombie.
+        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
+}
