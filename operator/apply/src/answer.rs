@@ -6,7 +6,7 @@ use ashlar_plan::{
     known_part,
     objchange::{Problem, assert_object_compatible, non_null_write_only, null_write_only},
 };
-use ashlar_value::{Value, schema::Block};
+use ashlar_value::{Path, Value, schema::Block};
 
 /// Did the provider tell of errors? Then what it answered is explained, and only looked at for what can be kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +34,16 @@ pub(crate) fn judge(
     let mut faults = Vec::new();
     let missing = answer.is_none();
     let mut value = answer.unwrap_or_else(|| Value::null(block.ty()));
+    let leaked = non_null_write_only(block, &value);
+    if !leaked.is_empty() {
+        // Nothing else is looked at then; but what was made is kept.
+        let fault = |path: &Path| {
+            let what = format!("a value for the write-only attribute {path}, which must never be returned");
+            ("Provider produced invalid object", what)
+        };
+        let kept = null_write_only(block, value);
+        return (known_part(kept), leaked.iter().map(fault).collect());
+    }
     if !value.is_wholly_known() {
         // Told whether or not there were other errors; the known rest is kept.
         faults.push((
@@ -59,11 +69,7 @@ pub(crate) fn judge(
             ));
         }
     }
-    if let Some(path) = non_null_write_only(block, &value).first() {
-        let what = format!("a value for the write-only attribute {path}, which must never be returned");
-        faults.push(("Provider produced invalid object", what));
-    }
-    (null_write_only(block, value), faults)
+    (value, faults)
 }
 
 #[cfg(test)]

@@ -92,6 +92,10 @@ impl Outside for Fake {
         "2026-01-02T03:04:05Z".to_owned()
     }
 
+    fn unix_ms(&self) -> u64 {
+        lock(&self.inner).time
+    }
+
     fn uuid(&self) -> String {
         "u".to_owned()
     }

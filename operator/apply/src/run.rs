@@ -45,6 +45,8 @@ pub struct Patience {
 pub struct Inputs<'a> {
     /// What to do.
     pub plan: &'a Plan,
+    /// The values of the root module's variables: the plan's, and those of ephemeral ones, which are given again.
+    pub variables: &'a BTreeMap<Arc<str>, Value>,
     /// The plan's configuration, loaded anew from the text it holds.
     pub tree: &'a Tree,
     /// The schemas of all its providers.
@@ -122,7 +124,10 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     }
     let run = Run::new(&inputs, inputs.schemas);
     let mut diags = Diags::new();
-    let interrupted = run.drive(inputs.stop, inputs.patience, &mut diags).await;
+    let interrupted = run
+        .engine
+        .with_renewals(run.drive(inputs.stop, inputs.patience, &mut diags))
+        .await;
     run.engine.close().await;
     let checks = check_results(&lock(&run.checks));
     if run.keeper.read(|state| state.check_results != checks) {
@@ -184,7 +189,7 @@ impl<'a> Run<'a> {
         let plan = inputs.plan;
         let values = Values::new(
             inputs.tree,
-            &plan.variables,
+            inputs.variables,
             schemas,
             &plan.options.workspace,
             true,
@@ -276,14 +281,14 @@ impl<'a> Run<'a> {
         loop {
             while let Some(turn) = walk.turn() {
                 let halted = stopping || self.keeper.has_failed();
-                match turn {
-                    Turn::Run(id) if !halted => running.push(async move { (id, self.step(id).await) }),
-                    Turn::Run(id) => {
-                        interrupted = true;
-                        walk.done(&id, false);
-                    }
-                    Turn::Skip(id) => walk.done(&id, false),
+                let (Turn::Run(id) | Turn::Skip(id)) = turn;
+                // What is open is closed whatever came of the steps that needed it.
+                if self.is_release(id) || (matches!(turn, Turn::Run(_)) && !halted) {
+                    running.push(async move { (id, self.step(id).await) });
+                    continue;
                 }
+                interrupted |= matches!(turn, Turn::Run(_));
+                walk.done(&id, false);
             }
             if !is_saving && self.keeper.due_in() == Some(0) {
                 saving = self.keeper.save().boxed();
@@ -344,6 +349,11 @@ impl<'a> Run<'a> {
         futures::join!(self.engine.end_providers(), self.provisioners.stop());
     }
 
+    fn is_release(&self, id: StepId) -> bool {
+        let step = self.plan.steps.get(id.0 as usize);
+        step.is_some_and(|step| matches!(step.op, Op::Release(_)))
+    }
+
     fn step_graph(&self) -> Graph<StepId> {
         let mut graph = Graph::new();
         for (step, id) in self.plan.steps.iter().zip(0..) {
@@ -375,6 +385,13 @@ impl<'a> Run<'a> {
             Op::Settle(resource) => self.settle(resource),
             Op::Join(_) | Op::Close(_) => Ok(Diags::new()),
             Op::Check(module, name) => Ok(self.check(module, name)),
+            Op::Open(resource) => {
+                let note = |address: &ResourceInstance, check| {
+                    lock(&self.checks).insert(address.to_string(), check);
+                };
+                self.engine.open(resource, &note).await
+            }
+            Op::Release(resource) => self.engine.release(resource).await,
             Op::Output(module, name) => self.output(module, name),
             Op::Action(action) => actions::evaluate(&self.engine, action),
             Op::Invoke(at) => self.invoke(*at).await,

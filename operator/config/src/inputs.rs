@@ -5,7 +5,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_diag::{Diag, Diags, Severity, Sources, Span};
 use ashlar_eval::{Given, Shape, evaluate_constant, only_arguments};
 use ashlar_syntax::parse_file;
 use ashlar_value::Value;
@@ -160,6 +160,12 @@ pub fn resolve_variables(
         }
     }
     (Resolved { values, places }, diags)
+}
+
+/// The errors of values given for what is not declared.
+pub(crate) fn undeclared_and_refused(module: &Module, inputs: &BTreeMap<Arc<str>, Input>) -> Diags {
+    let told = undeclared(module, inputs).into_iter();
+    told.filter(|diag| diag.severity == Severity::Error).collect()
 }
 
 fn undeclared(module: &Module, inputs: &BTreeMap<Arc<str>, Input>) -> Diags {

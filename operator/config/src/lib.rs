@@ -15,6 +15,7 @@ mod early_caps;
 mod fixture;
 mod forms;
 mod inputs;
+mod inputs_again;
 mod lifecycle;
 mod limits;
 mod load;
@@ -40,6 +41,7 @@ pub use ashlar_eval::Shape;
 pub use check::{About, Ask, Question, ask_nobody, check_schemas, ephemeral_faults};
 pub use forms::{FORMS, Form};
 pub use inputs::{Absent, Input, InputValue, Origin, Resolved, parse_values_file, resolve_variables};
+pub use inputs_again::{to_be_given_again, variables_at_apply};
 pub use limits::limits;
 pub use load::{Files, is_config};
 pub use model::{

@@ -1,6 +1,5 @@
 //! What the language has and the engine does not run yet: refused before a plan, each at its line, never ignored.
 
-use ashlar_addr::Mode;
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_eval::evaluate_constant;
 use ashlar_syntax::Expr;
@@ -47,11 +46,6 @@ fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
     let mut found: Vec<(&str, Span)> = Vec::new();
     let repeated = module.providers.values().filter(|block| block.for_each.is_some());
     found.extend(repeated.map(|block| ("provider blocks with for_each", block.header)));
-    for (resource, config) in &module.resources {
-        if resource.mode == Mode::Ephemeral {
-            found.push(("ephemeral blocks", config.header));
-        }
-    }
     found
 }
 

@@ -2,10 +2,10 @@
 //!
 //! The bytes that were stored are what is applied, and only while everything they stand on stands: state, digest, lock.
 
-use std::{ffi::OsString, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ffi::OsString, sync::Arc, time::Duration};
 
 use ashlar_api::{ApprovalPolicy, Basis, Workspace};
-use ashlar_diag::Diags;
+use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Action, Plan, wire};
 use ashlar_port::{Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyOutcome, ApplyRequest};
@@ -27,6 +27,7 @@ use crate::{
     observe::{address_of, observe_afresh},
     outputs,
     plan_run::write_outputs,
+    values,
 };
 
 /// When a run that was told to stop is broken off, with whatever could not be stored: long after the store has given up.
@@ -133,12 +134,22 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         return superseded("An earlier run left changes whose outcome is not known.");
     }
     let environment = match inputs {
-        Some(inputs) => Ok((inputs.env, inputs.secrets)),
-        None => job.environment().await,
+        Some(inputs) => Ok((inputs.env, inputs.secrets, inputs.values)),
+        None => job
+            .environment()
+            .await
+            .map(|(env, secrets)| (env, secrets, BTreeMap::new())),
     };
-    let (env, secrets) = match environment {
+    let (env, secrets, values) = match environment {
         Ok(environment) => environment,
         Err(diags) => return job.failed(Some(recovered), APPLY_FAILED, plain(&diags)),
+    };
+    let given = match values::given_again(&plan, values, package.value_files()) {
+        Ok(given) => given,
+        Err(diags) => {
+            let message = errors(&diags, &Sources::new(), &secrets);
+            return job.failed(Some(recovered), APPLY_FAILED, message);
+        }
     };
     let env: Vec<(OsString, OsString)> = env
         .into_iter()
@@ -160,6 +171,8 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
     }
     let request = ApplyRequest {
         plan: &stored,
+        inputs: given,
+        sources: Sources::new(),
         env,
         folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),

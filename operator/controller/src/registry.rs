@@ -135,7 +135,9 @@ impl Progress for Tracked {
         let mut view = self.view();
         let counts = |activity: Activity| {
             let changes = matches!(activity, Activity::Create | Activity::Update | Activity::Delete);
-            changes == (self.run.stage == Stage::Apply)
+            // What is only open for a while is no part of what there is to do.
+            let passes = matches!(activity, Activity::Open | Activity::Renew | Activity::Close);
+            !passes && changes == (self.run.stage == Stage::Apply)
         };
         let (ended, done) = match event {
             Event::Started { address, .. } => {

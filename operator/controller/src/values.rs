@@ -6,6 +6,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_config::{Input, InputValue, Module, Origin, parse_values_file};
 use ashlar_diag::{Diag, Diags, Sources};
+use ashlar_plan::Plan;
+use ashlar_runner::{Given as Kept, bounded, load_module};
 use ashlar_value::{Marks, Value, json};
 
 /// A value, or a file of values, as it was found.
@@ -108,6 +110,32 @@ pub(crate) fn resolve(
     } else {
         Ok(inputs)
     }
+}
+
+/// The values of ephemeral variables, which are not kept with a plan: taken from the inputs that it was made from, and that
+/// it is applied with only as long as they are the same.
+pub(crate) fn given_again(
+    plan: &Plan,
+    mut values: BTreeMap<String, Given>,
+    files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>,
+) -> Result<BTreeMap<Arc<str>, Input>, Diags> {
+    if plan.given_again.is_empty() {
+        return Ok(BTreeMap::new());
+    }
+    let dialect = plan.options.dialect;
+    let mut library = Kept {
+        files: &plan.config,
+        folders: Some(&plan.modules),
+        dialect,
+    };
+    let (tree, _, diags) = load_module(&plan.config, dialect, &mut library, &mut Sources::new());
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    values.extend(of_files(files));
+    let mut given = bounded(|| resolve(&values, tree.root()))?;
+    given.retain(|name, _| plan.given_again.contains(name));
+    Ok(given)
 }
 
 fn read(name: &str, given: &Given, module: &Module) -> Result<BTreeMap<Arc<str>, Input>, Diag> {
@@ -280,6 +308,59 @@ mod tests {
         };
         assert_eq!(add(rank::ENVIRONMENT, "environment").as_deref(), Some("second"));
         assert_eq!(add(rank::OBJECTS, "object").as_deref(), Some("object"));
+    }
+
+    #[test]
+    fn an_approved_plan_gets_its_ephemeral_values_from_the_inputs_it_was_made_from() {
+        let text = "variable \"e\" {\n  ephemeral = true\n}\nvariable \"f\" {\n  ephemeral = true\n  default = null\n}\n\
+                    variable \"n\" {}\n";
+        let plan = |again: &[&str]| Plan {
+            options: ashlar_plan::Options::default(),
+            config: vec![("main.tf".into(), text.into())],
+            modules: BTreeMap::new(),
+            packages: BTreeMap::new(),
+            variables: BTreeMap::new(),
+            given_again: again.iter().map(|name| Arc::from(*name)).collect(),
+            previous_state: Default::default(),
+            prior_state: Default::default(),
+            changes: Vec::new(),
+            drift: Vec::new(),
+            outputs: BTreeMap::new(),
+            checks: BTreeMap::new(),
+            steps: Vec::new(),
+            providers: Vec::new(),
+            functions: Default::default(),
+            timestamp: String::new(),
+            errored: false,
+            invocations: Vec::new(),
+            generated: BTreeMap::new(),
+        };
+        let values = || {
+            let given = |text: &str| Given {
+                form: Form::Text(text.to_owned()),
+                sensitive: true,
+                origin: Origin::Direct,
+                place: String::new(),
+                rank: rank::DIRECT,
+            };
+            let given = [("e", "token"), ("n", "kept")].map(|(name, text)| (name.to_owned(), given(text)));
+            BTreeMap::from(given)
+        };
+        let files = || [(Arc::from("a.auto.tfvars"), Arc::from("f = \"filed\"\n"))];
+        let found = |again: &[&str]| -> Vec<(String, String)> {
+            let given = given_again(&plan(again), values(), files()).unwrap();
+            let text = |value: InputValue| match value {
+                InputValue::Value(value, _) => value.unmark().0.as_str().unwrap().to_string(),
+                InputValue::Text(text) => text.to_string(),
+            };
+            let given = given.into_iter();
+            given
+                .map(|(name, input)| (name.to_string(), text(input.value)))
+                .collect()
+        };
+        assert_eq!(found(&[]), []);
+        let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        assert_eq!(found(&["e", "f"]), [pair("e", "token"), pair("f", "filed")]);
     }
 
     #[test]

@@ -96,6 +96,8 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .variables
         .iter()
         .map(|(name, value)| json!([&**name, hash(value)]))
+        // Of those that are given again only the names are settled.
+        .chain(plan.given_again.iter().map(|name| json!([&**name])))
         .collect();
     let modules: Vec<Json> = plan
         .modules

@@ -23,6 +23,7 @@ use ashlar_value::{
 use async_lock::{Semaphore, SemaphoreGuard};
 
 use crate::{
+    ephemeral::Ephemerals,
     model::{Mode, Options},
     provider_diags::place_all,
     values::Values,
@@ -45,6 +46,8 @@ pub struct Engine<'a> {
     pub progress: &'a dyn Progress,
     /// What the run is for.
     pub mode: Mode,
+    /// Which ephemeral resources are open.
+    pub(crate) ephemerals: Ephemerals<'a>,
     providers: &'a dyn Providers,
     /// All that were started, to be stopped and ended.
     started: Mutex<Vec<Arc<dyn Provider>>>,
@@ -78,6 +81,7 @@ impl<'a> Engine<'a> {
             outside,
             progress,
             mode: options.mode,
+            ephemerals: Ephemerals::default(),
             providers,
             started: Mutex::default(),
             configured: Mutex::default(),
@@ -300,21 +304,16 @@ pub(crate) fn resource_schema<'a>(
         ashlar_addr::Mode::Ephemeral => schemas.ephemeral_resources.get(&resource.kind),
     });
     found.ok_or_else(|| {
-        let what = if resource.mode == ashlar_addr::Mode::Data {
-            "data source"
-        } else {
-            "resource type"
+        let (what, summary) = match resource.mode {
+            ashlar_addr::Mode::Managed => ("resource type", "Invalid resource type"),
+            ashlar_addr::Mode::Data => ("data source", "Invalid data source"),
+            ashlar_addr::Mode::Ephemeral => ("ephemeral resource type", "Invalid ephemeral resource"),
         };
         let detail = format!(
             "The provider {} has no {what} {:?}. Use a version of the provider that has it, or take it out.",
             provider.for_display(),
             &*resource.kind
         );
-        let summary = if resource.mode == ashlar_addr::Mode::Data {
-            "Invalid data source"
-        } else {
-            "Invalid resource type"
-        };
         Diag::error(summary, detail).into()
     })
 }

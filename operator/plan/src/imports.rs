@@ -302,12 +302,16 @@ impl Instance<'_, '_> {
                 "an object without an identity",
             ));
         }
-        if let Some(path) = non_null_write_only(&self.schema.block, &state).first() {
-            let what = format!("a value for the write-only attribute {path}");
-            return Err(fail(
-                "Import returned a non-null value for a write-only attribute",
-                &what,
-            ));
+        let leaked = non_null_write_only(&self.schema.block, &state);
+        if !leaked.is_empty() {
+            let fault = |path| {
+                let what = format!("a value for the write-only attribute {path}");
+                fail(
+                    "Import returned a non-null value for a write-only attribute",
+                    &what,
+                )
+            };
+            return Err(leaked.iter().flat_map(fault).collect());
         }
         let imported = Live {
             value: mark_sensitive(&self.schema.block, state),

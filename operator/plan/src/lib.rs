@@ -8,6 +8,7 @@ pub mod actions;
 pub mod asserts;
 pub mod digest;
 mod engine;
+mod ephemeral;
 mod expand;
 mod function_results;
 mod generate;
@@ -37,6 +38,7 @@ pub mod text;
 mod triggers;
 mod values;
 mod walk;
+mod way;
 pub mod wire;
 
 pub use engine::{Engine, Schemas, lock, unmarked};

@@ -9,10 +9,11 @@ use ashlar_diag::Diags;
 use ashlar_funcs::Caps;
 use ashlar_graph::Turn;
 use ashlar_state::State;
-use ashlar_value::Value;
+use ashlar_value::{Marks, Value};
 
 use crate::{
     engine::Schemas,
+    ephemeral::is_ephemeral,
     model::Mode,
     node::{Node, Sight, build, cycle_faults},
     parts::{self, in_each, seen_outside},
@@ -86,6 +87,14 @@ fn visit(
             instance.set_output(name, seen_outside(output, value));
             told
         }),
+        // None is ever open here, and nothing is kept of any.
+        Node::Resource(resource) if is_ephemeral(resource) => {
+            for (module, address) in values.places(resource) {
+                let value = Value::dynamic().with_marks(Marks::EPHEMERAL);
+                module.set_resource(&address.resource, value);
+            }
+            Ok(Diags::new())
+        }
         Node::Resource(resource) => {
             let Some(config) = tree.resource(resource) else {
                 return Ok(Diags::new());
@@ -106,6 +115,7 @@ fn visit(
         | Node::Close(_)
         | Node::Action(_)
         | Node::Trigger(..)
-        | Node::Request(_) => Ok(Diags::new()),
+        | Node::Request(_)
+        | Node::Release(_) => Ok(Diags::new()),
     }
 }

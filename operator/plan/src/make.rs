@@ -12,27 +12,26 @@ use ashlar_eval::CheckRule;
 use ashlar_funcs::Caps;
 use ashlar_graph::Graph;
 use ashlar_port::{Outside, Progress, Providers};
-use ashlar_state::{OutputState, State};
+use ashlar_state::State;
 use ashlar_value::Value;
 use futures::future::join_all;
 
 use crate::{
     actions,
-    engine::{Engine, Schemas, lock},
+    engine::Schemas,
+    ephemeral::is_ephemeral,
     function_results::FunctionResults,
     generate::{generated_file, remark},
-    imports,
     model::{Action, Change, CheckStatus, Mode, Options, PackagePin, Plan, ProviderPin},
-    moves::{self, judge::Declared},
+    moves,
     node::{Node, Sight, build, build_whole, cycle_faults, provider_faults},
     order::Order,
-    outputs,
     parts::add_vacant,
     removal_run,
     removed::Removed,
     steps,
-    values::Values,
-    walk::{Found, PlanWalk, in_state},
+    walk::Found,
+    way::Way,
 };
 
 /// All that a plan is made from.
@@ -47,6 +46,8 @@ pub struct Inputs<'a> {
     pub variables: BTreeMap<Arc<str>, Value>,
     /// Where those of them stand that files give.
     pub places: BTreeMap<Arc<str>, Span>,
+    /// Which ephemeral ones of them have to be given again to apply.
+    pub given_again: BTreeSet<Arc<str>>,
     /// The state as read.
     pub state: State,
     /// The person's choices.
@@ -183,23 +184,13 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         };
     }
     let order = Order::of(whole, &graph, inputs.tree);
-    let values = Values::new(
-        inputs.tree,
-        &inputs.variables,
-        schemas,
-        &inputs.options.workspace,
-        false,
-        inputs.caps,
-    );
-    let engine = Engine::new(
-        inputs.tree,
-        values,
-        schemas,
-        inputs.providers,
-        inputs.outside,
-        inputs.progress,
-        &inputs.options,
-    );
+    let way = Way {
+        inputs: &inputs,
+        order: &order,
+        moves: &moves,
+        whole,
+        checked: &checked,
+    };
     // A destroy run removes what state holds; beyond the refresh only what providers need of the configuration matters.
     let destroys = inputs.options.mode == Mode::Destroy;
     let needs = |removed: &HashSet<AbsResource>| {
@@ -224,100 +215,25 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         both.merge(needed);
         both
     });
-    let state_alone = destroys && (!inputs.options.refresh || state.is_empty());
-    let walk = PlanWalk {
-        engine: &engine,
-        graph: needed
-            .as_ref()
-            .filter(|_| state_alone)
-            .or(refreshed.as_ref())
-            .unwrap_or(&graph),
-        state_alone,
-        looked_up,
-        order: &order,
-        options: &inputs.options,
-        places: &inputs.places,
-        state: &state,
-        in_state: in_state(&state),
-        moves: &moves,
-        removed,
-        generates: inputs.generate.is_some(),
-        found: std::sync::Mutex::new(Found {
-            refreshed: state.clone(),
-            moved: moves.from.clone(),
-            ..Found::default()
-        }),
-    };
-    walk.run().await;
-    let mut found = std::mem::take(&mut *lock(&walk.found));
-    let judged = if asked.is_empty() {
-        moves.judge(&Declared {
-            values: &engine.values,
-            resources: &found.expanded,
-        })
-    } else {
-        // Of most resources it was not asked which instances they have.
-        Diags::new()
-    };
-    if judged.has_errors() {
-        engine.close().await;
-        return Planned {
-            plan: None,
-            diags: told_once(judged),
-        };
-    }
-    if !found.diags.has_errors() {
-        found.diags.extend(moves.blocked());
-    }
-    if inputs.options.mode == Mode::Normal {
-        found.diags.extend(imports::lost(inputs.tree, whole));
-    }
-    // A run that breaks off keeps those that were known before it.
-    let Found {
-        outputs, refreshed, ..
-    } = &mut found;
-    for (name, change) in outputs {
-        if change.after.is_null() {
-            refreshed.outputs.remove(name);
-        } else if change.after.is_wholly_known() {
-            let value = OutputState {
-                value: change.after.clone(),
-                sensitive: change.sensitive.1,
-            };
-            refreshed.outputs.insert(name.clone(), value);
+    let found = match &needed {
+        Some(needed) => {
+            let graph = refreshed.as_ref().unwrap_or(&graph);
+            way.destroy(graph, needed, looked_up, removed, &state).await
         }
-    }
-    if destroys && found.diags.has_errors() {
-        // What was planned on the way to a refreshed state is not what was asked for.
-        found.diags.extend(checked);
-        engine.close().await;
-        return Planned {
-            plan: None,
-            diags: told_once(found.diags),
-        };
-    }
-    if destroys {
-        // The walk only refreshed. What it would warn of is about objects that go.
-        found.diags = Diags::new();
-        removal_run::plan_removals(&engine, &mut found, selection).await;
-    } else if asked.is_empty() && selection.is_whole() {
-        for (name, before) in &state.outputs {
-            if !inputs.tree.root().outputs.contains_key(name) {
-                found.outputs.insert(name.clone(), outputs::removal(before));
-            }
+        None => way.go(&graph, removed, &state).await,
+    };
+    match found {
+        Ok(mut found) => {
+            found.diags.extend(checked);
+            let removed = found.changes.iter().map(|change| change.address.resource.clone());
+            let needed = destroys.then(|| needs(&removed.collect()));
+            finish(inputs, found, needed.as_ref().unwrap_or(&graph), &order)
         }
-    }
-    found.diags.extend(checked);
-    engine.close().await;
-    if engine.has_refused() {
-        return Planned {
+        Err(diags) => Planned {
             plan: None,
-            diags: in_source_order(found.diags),
-        };
+            diags: told_once(diags),
+        },
     }
-    let removed = || found.changes.iter().map(|change| change.address.resource.clone());
-    let needed = destroys.then(|| needs(&removed().collect()));
-    finish(inputs, found, needed.as_ref().unwrap_or(&graph), &order)
 }
 
 fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) -> Planned {
@@ -352,8 +268,13 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         .iter()
         .map(|change| stored_dependencies(change, &refreshed, order))
         .collect();
-    // A refresh-only run makes nothing; but checks are decided again, and what was asked for is invoked.
-    let acts = |node: &&Node| matches!(node, Node::Check(..) | Node::Request(_));
+    // A refresh-only run makes nothing; but checks are decided again, what was asked for is invoked, and what is opened is
+    // opened again.
+    let acts = |node: &&Node| match node {
+        Node::Check(..) | Node::Request(_) => true,
+        Node::Resource(resource) => is_ephemeral(resource),
+        _ => false,
+    };
     let without_objects = (inputs.options.mode == Mode::RefreshOnly)
         .then(|| removal_run::needs_of_values(graph, graph.nodes().filter(acts).cloned().collect()));
     let graph = without_objects.as_ref().unwrap_or(graph);
@@ -370,6 +291,10 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         diags.take(built).unwrap_or_default()
     };
     let errored = diags.has_errors();
+    let declared = &inputs.tree.root().variables;
+    let is_ephemeral_variable = |name: &str| declared.get(name).is_some_and(|variable| variable.ephemeral);
+    let mut variables = inputs.variables;
+    variables.retain(|name, _| !is_ephemeral_variable(name));
     let mut plan = Plan {
         options: inputs.options,
         config: inputs.files,
@@ -381,7 +306,8 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
             .map(|(path, member)| (path.clone(), member.folder.clone()))
             .collect(),
         packages: inputs.packages,
-        variables: inputs.variables,
+        variables,
+        given_again: inputs.given_again,
         previous_state: inputs.state,
         prior_state: refreshed,
         changes,

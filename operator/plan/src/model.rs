@@ -3,7 +3,10 @@
 //! A plan leaves no choices to apply. It is immutable once made and self-contained: the configuration's text, the
 //! variables, the refreshed prior state, the changes with their reasons, and the steps in their order.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 use ashlar_addr::{
     ActionInstance, ConfigResource, DeposedKey, Module, Provider, ProviderConfig, ResourceInstance,
@@ -384,8 +387,10 @@ pub struct Plan {
     pub modules: BTreeMap<Module, Arc<str>>,
     /// The packages of those that were fetched: all that functions and providers can read of them.
     pub packages: BTreeMap<Module, PackagePin>,
-    /// The input variables, typed and marked.
+    /// The input variables, typed and marked, without those that are ephemeral.
     pub variables: BTreeMap<Arc<str>, Value>,
+    /// The ephemeral ones that were given values, which are not kept: they have to be given again to apply.
+    pub given_again: BTreeSet<Arc<str>>,
     /// The state as read from storage.
     pub previous_state: State,
     /// The state after refresh: what the changes start from.

@@ -156,7 +156,7 @@ impl Finder {
                     self.exprs(&resource.module, named.into_iter().chain(&trigger.condition));
                 }
             }
-            Node::Orphan(_) | Node::Close(_) | Node::Request(_) => {}
+            Node::Orphan(_) | Node::Close(_) | Node::Request(_) | Node::Release(_) => {}
         }
     }
 

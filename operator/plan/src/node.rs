@@ -16,6 +16,7 @@ use ashlar_state::State;
 
 use crate::{
     engine::Schemas,
+    ephemeral::{self, is_ephemeral},
     imports::made_up,
     needs::{Needs, needs},
     selection::{Selection, select},
@@ -51,6 +52,8 @@ pub enum Node {
     Trigger(ConfigResource, usize, usize),
     /// An action that a person asked for.
     Request(ActionInstance),
+    /// An ephemeral resource that nothing needs any more. It is closed also where what needs it has failed.
+    Release(ConfigResource),
 }
 
 impl Node {
@@ -64,7 +67,7 @@ impl Node {
             | Node::Output(module, _)
             | Node::Check(module, _)
             | Node::Close(module) => Some(module),
-            Node::Resource(resource) => Some(&resource.module),
+            Node::Resource(resource) | Node::Release(resource) => Some(&resource.module),
             Node::Trigger(resource, ..) => Some(&resource.module),
             Node::Action(action) => Some(&action.module),
             Node::Provider(provider) => Some(&provider.module),
@@ -93,6 +96,7 @@ impl fmt::Display for Node {
                 write!(f, "{resource}.lifecycle.action_trigger[{block}].actions[{at}]")
             }
             Node::Request(action) => write!(f, "{action} (invoke)"),
+            Node::Release(resource) => write!(f, "{resource} (close)"),
         }
     }
 }
@@ -128,6 +132,7 @@ pub const PASSES: &[(&str, Pass)] = &[
     ("modules", link_modules),
     ("references", link_references),
     ("selection", select),
+    ("releases", add_releases),
 ];
 
 /// The last pass that takes nothing away.
@@ -361,6 +366,14 @@ fn link_references(graph: &mut Graph<Node>, sight: &Sight<'_>) {
             }
         }
     }
+}
+
+fn add_releases(graph: &mut Graph<Node>, _: &Sight<'_>) {
+    let release = |node: &Node| match node {
+        Node::Resource(resource) if is_ephemeral(resource) => Some(Node::Release(resource.clone())),
+        _ => None,
+    };
+    ephemeral::add_releases(graph, release, |node| matches!(node, Node::Close(_)));
 }
 
 /// Nodes without doubles.

@@ -20,6 +20,7 @@ use futures::future::join_all;
 
 use crate::{
     engine::Engine,
+    ephemeral::is_ephemeral,
     instance::{
         removal::{Removal, kept},
         stored::read_stored,
@@ -34,7 +35,7 @@ use crate::{
 };
 
 /// The providers that objects in state are managed with, and what their configuration needs. What a resource refers to does
-/// not matter: its value is what state holds.
+/// not matter, unless it is ephemeral: its value is what state holds.
 pub(crate) fn needs_of_providers(
     graph: &Graph<Node>,
     tree: &Tree,
@@ -53,7 +54,8 @@ pub(crate) fn needs_of_providers(
     needs_of_values(graph, removed.map(provider_of).collect())
 }
 
-/// What some nodes need where the values of resources are what state holds: of a resource, only which instances its module has.
+/// What some nodes need where the values of resources are what state holds: of a resource, only which instances its module
+/// has. Of ephemeral ones nothing is stored.
 pub(crate) fn needs_of_values(graph: &Graph<Node>, mut open: Vec<Node>) -> Graph<Node> {
     let mut needed = Graph::new();
     let mut seen = BTreeSet::new();
@@ -63,7 +65,8 @@ pub(crate) fn needs_of_values(graph: &Graph<Node>, mut open: Vec<Node>) -> Graph
         }
         needed.add(node.clone());
         for dependency in graph.dependencies(&node) {
-            if matches!(node, Node::Resource(_)) && !matches!(dependency, Node::Call(_)) {
+            let is_stored = matches!(&node, Node::Resource(resource) if !is_ephemeral(resource));
+            if is_stored && !matches!(dependency, Node::Call(_)) {
                 continue;
             }
             needed.depend(node.clone(), dependency.clone());

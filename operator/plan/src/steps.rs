@@ -27,6 +27,7 @@ use act::{Act, Part, acts};
 use joins::Joins;
 
 use crate::{
+    ephemeral::{add_releases, is_ephemeral},
     model::{Action, Change, Invocation, Mode, Reason},
     node::Node,
 };
@@ -82,6 +83,10 @@ pub enum Op {
     Action(ConfigAction),
     /// Invokes an action: an index into the plan's invocations.
     Invoke(usize),
+    /// Opens an ephemeral resource.
+    Open(ConfigResource),
+    /// Closes it again, whatever became of the steps that needed it.
+    Release(ConfigResource),
 }
 
 /// Prints the step as tests and `ashlar graph` show it.
@@ -163,6 +168,8 @@ fn describe(op: &Op, changes: &[Change], invocations: &[Invocation]) -> String {
                 Some(trigger) => format!("invoke {action} {} {}", trigger.event.word(), trigger.resource),
             },
         },
+        Op::Open(resource) => format!("open {resource}"),
+        Op::Release(resource) => format!("close {resource}"),
     }
 }
 
@@ -202,6 +209,11 @@ pub(crate) fn build(
     link_configuration(&mut draft, graph);
     destroy::link(&mut draft, &mut joins, &acts, stored, facts.mode);
     link_checks(&mut draft, &acts);
+    let release = |op: &Op| match op {
+        Op::Open(resource) => Some(Op::Release(resource.clone())),
+        _ => None,
+    };
+    add_releases(&mut draft, release, |op| matches!(op, Op::Close(_)));
     let order = draft.order().ok_or_else(|| cycle_faults(&draft, facts))?;
     Ok(number(&draft, &order))
 }
@@ -248,10 +260,18 @@ fn add_operations(
             // While destroying, the root module's outputs only go, which needs no evaluation; and nothing has to be valid.
             Node::Output(module, _) if mode == Mode::Destroy && module.is_root() => {}
             Node::Validation(..) | Node::Check(..) | Node::Action(_) if mode == Mode::Destroy => {}
+            // Those that are opened are closed after what that comes to among the steps.
+            Node::Release(_) => {}
             node => {
-                if let Some(op) = op_of(node) {
-                    draft.add(op);
+                let Some(op) = op_of(node) else { continue };
+                if matches!(op, Op::Open(_)) {
+                    let needed = graph.dependencies(node);
+                    let providers = needed.filter(|needed| matches!(needed, Node::Provider(_)));
+                    for configure in providers.filter_map(op_of) {
+                        draft.depend(op.clone(), configure);
+                    }
                 }
+                draft.add(op);
             }
         }
     }
@@ -285,13 +305,14 @@ fn op_of(node: &Node) -> Option<Op> {
         Node::Variable(module, name) => Op::Variable(module, name),
         Node::Validation(module, name) => Op::Validate(module, name),
         Node::Local(module, name) => Op::Local(module, name),
+        Node::Resource(resource) if is_ephemeral(&resource) => Op::Open(resource),
         Node::Resource(resource) => Op::Settle(resource),
         Node::Output(module, name) => Op::Output(module, name),
         Node::Close(module) => Op::Close(module),
         Node::Check(module, name) => Op::Check(module, name),
         Node::Action(action) => Op::Action(action),
         // What they come to is told by the invocations.
-        Node::Orphan(_) | Node::Trigger(..) | Node::Request(_) => return None,
+        Node::Orphan(_) | Node::Trigger(..) | Node::Request(_) | Node::Release(_) => return None,
     })
 }
 
@@ -313,7 +334,7 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
     let mut edges = Vec::new();
     for node in graph.nodes() {
         let waiting: Vec<Op> = match node {
-            Node::Resource(resource) => {
+            Node::Resource(resource) if !is_ephemeral(resource) => {
                 let mut own = operations.get(resource).cloned().unwrap_or_default();
                 own.push(Op::Settle(resource.clone()));
                 own

@@ -156,6 +156,11 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// Is a plan being applied?
+    pub(crate) fn is_applying(&self) -> bool {
+        self.common.applying
+    }
+
     /// The root module's values.
     pub fn root(&self) -> &Arc<ModuleValues<'a>> {
         &self.root

@@ -18,6 +18,7 @@ use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 use crate::{
     actions, asserts,
     engine::{Engine, lock},
+    ephemeral::is_ephemeral,
     expand::expand_resource,
     generate::Generated,
     imports,
@@ -101,8 +102,9 @@ impl<'a> PlanWalk<'_, 'a> {
         loop {
             while let Some(turn) = walk.turn() {
                 match turn {
-                    Turn::Skip(node) => walk.done(&node, false),
-                    Turn::Run(node) => running.push(async move {
+                    // What is open is closed whatever came of those that needed it.
+                    Turn::Skip(node) if !matches!(node, Node::Release(_)) => walk.done(&node, false),
+                    Turn::Run(node) | Turn::Skip(node) => running.push(async move {
                         let result = self.visit(&node).await;
                         (node, result)
                     }),
@@ -130,6 +132,13 @@ impl<'a> PlanWalk<'_, 'a> {
                 })
             }
             Node::Local(module, name) => parts::local(values, module, name),
+            Node::Resource(resource) if is_ephemeral(resource) => {
+                let note = |address: &ResourceInstance, check| {
+                    lock(&self.found).checks.insert(address.to_string(), check);
+                };
+                self.engine.open(resource, &note).await
+            }
+            Node::Release(resource) => self.engine.release(resource).await,
             Node::Resource(resource) => self.visit_resource(resource).await,
             Node::Orphan(resource) => self.remove_others(resource, Wanted::Nothing).await,
             Node::Output(module, name) => outputs::visit(self, module, name),

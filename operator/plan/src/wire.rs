@@ -65,6 +65,8 @@ struct PlanWire {
     excludes: Vec<String>,
     #[serde(default)]
     generated: Vec<(String, String)>,
+    #[serde(default)]
+    given_again: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -157,6 +159,8 @@ enum OpWire {
     Check(Vec<String>, String),
     Action(String),
     Invoke(usize),
+    Open(String),
+    Release(String),
 }
 
 const ACTIONS: [Action; 9] = [
@@ -294,6 +298,7 @@ pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .iter()
             .map(|(address, block)| (address.to_string(), block.to_string()))
             .collect(),
+        given_again: plan.given_again.iter().map(ToString::to_string).collect(),
     };
     rmp_serde::to_vec(&wire).map_err(|fault| damaged(&fault.to_string()))
 }
@@ -415,6 +420,7 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .into_iter()
             .map(|(address, block)| Ok((parse(&address)?, block.into())))
             .collect::<Result<_, Diags>>()?,
+        given_again: wire.given_again.into_iter().map(Arc::from).collect(),
     })
 }
 
@@ -665,6 +671,8 @@ fn op_out(op: &Op) -> OpWire {
         Op::Check(module, name) => OpWire::Check(module_out(module), name.to_string()),
         Op::Action(action) => OpWire::Action(action.to_string()),
         Op::Invoke(at) => OpWire::Invoke(*at),
+        Op::Open(resource) => OpWire::Open(resource.to_string()),
+        Op::Release(resource) => OpWire::Release(resource.to_string()),
     }
 }
 
@@ -687,6 +695,8 @@ fn op_in(wire: OpWire) -> Result<Op, Diags> {
         OpWire::Check(module, name) => Op::Check(module_in(module), name.into()),
         OpWire::Action(action) => Op::Action(parse(&action)?),
         OpWire::Invoke(at) => Op::Invoke(at),
+        OpWire::Open(resource) => Op::Open(parse(&resource)?),
+        OpWire::Release(resource) => Op::Release(parse(&resource)?),
     })
 }
 

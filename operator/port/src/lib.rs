@@ -13,8 +13,8 @@ pub use outside::Outside;
 pub use progress::{Activity, Event, Invoked, Progress, Unwatched};
 pub use provider::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, Imported, ImportedObject,
-    MoveRequest, MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read, ReadDataRequest,
-    ReadRequest, Told, UpgradeRequest,
+    MoveRequest, MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read,
+    ReadDataRequest, ReadRequest, Renewed, Told, UpgradeRequest,
 };
 pub use provisioner::{Hearer, ProvisionRequest, Provisioners};
 pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag, Subject};

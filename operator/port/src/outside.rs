@@ -9,6 +9,9 @@ pub trait Outside: Send + Sync {
     /// The time now, RFC 3339 in UTC with seconds (`2026-01-02T03:04:05Z`).
     fn now(&self) -> String;
 
+    /// The time now, in milliseconds since 1970 in UTC.
+    fn unix_ms(&self) -> u64;
+
     /// A random UUID, lower case with dashes.
     fn uuid(&self) -> String;
 

@@ -17,6 +17,12 @@ pub enum Activity {
     Update,
     /// Destroying it.
     Delete,
+    /// Opening an ephemeral resource.
+    Open,
+    /// Renewing an open one.
+    Renew,
+    /// Closing it.
+    Close,
 }
 
 /// The invocation of an action.

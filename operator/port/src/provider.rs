@@ -245,6 +245,28 @@ pub struct ReadDataRequest<'a> {
     pub meta: Option<&'a Value>,
 }
 
+/// An ephemeral resource that was opened.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// What it gives; `None` if the provider gave nothing at all.
+    pub result: Option<Value>,
+    /// To be handed back when it is renewed and closed.
+    pub private: Vec<u8>,
+    /// When it has to be renewed, in milliseconds since 1970 ([`crate::Outside::unix_ms`]); never if `None`.
+    pub renew_at: Option<u64>,
+    /// Put off.
+    pub deferred: Option<Deferred>,
+}
+
+/// An ephemeral resource that was renewed.
+#[derive(Clone, Debug, Default)]
+pub struct Renewed {
+    /// To be handed back from now on.
+    pub private: Vec<u8>,
+    /// When it has to be renewed again, as in [`Opened::renew_at`].
+    pub renew_at: Option<u64>,
+}
+
 /// Why a function gave nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FunctionFault {
@@ -282,6 +304,15 @@ pub trait Provider: Send + Sync {
 
     /// Checks the configuration of an ephemeral resource, which may hold unknown values.
     async fn validate_ephemeral(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;
+
+    /// Opens an ephemeral resource, whose configuration is wholly known. It may not be put off.
+    async fn open_ephemeral(&self, kind: &str, config: &Value) -> Answer<Opened>;
+
+    /// Renews an open ephemeral resource.
+    async fn renew_ephemeral(&self, kind: &str, private: &[u8]) -> Answer<Renewed>;
+
+    /// Closes an open ephemeral resource.
+    async fn close_ephemeral(&self, kind: &str, private: &[u8]) -> Vec<ProviderDiag>;
 
     /// Checks the configuration of an action, which may hold unknown values.
     async fn validate_action(&self, kind: &str, config: &Value) -> Vec<ProviderDiag>;

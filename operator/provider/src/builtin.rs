@@ -14,8 +14,8 @@ use std::{
 use ashlar_diag::Diags;
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest, Told,
-    UpgradeRequest,
+    MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    Renewed, Told, UpgradeRequest,
 };
 use ashlar_value::{
     Path, Type, Value, json, ops,
@@ -203,6 +203,29 @@ impl Provider for Builtin {
     }
 
     async fn validate_ephemeral(&self, kind: &str, _config: &Value) -> Vec<ProviderDiag> {
+        unknown_kind(kind).into_iter().collect()
+    }
+
+    async fn open_ephemeral(&self, kind: &str, _config: &Value) -> Answer<Opened> {
+        Answer {
+            value: Opened {
+                result: None,
+                private: Vec::new(),
+                renew_at: None,
+                deferred: None,
+            },
+            diags: unknown_kind(kind).into_iter().collect(),
+        }
+    }
+
+    async fn renew_ephemeral(&self, kind: &str, _private: &[u8]) -> Answer<Renewed> {
+        Answer {
+            value: Renewed::default(),
+            diags: unknown_kind(kind).into_iter().collect(),
+        }
+    }
+
+    async fn close_ephemeral(&self, kind: &str, _private: &[u8]) -> Vec<ProviderDiag> {
         unknown_kind(kind).into_iter().collect()
     }
 

@@ -6,8 +6,8 @@ use std::collections::HashMap;
 
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, Imported, ImportedObject,
-    MoveRequest, MovedObject, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest, Told,
-    UpgradeRequest,
+    MoveRequest, MovedObject, Opened, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    Renewed, Told, UpgradeRequest,
 };
 use ashlar_value::{Type, Value, json::WireError};
 
@@ -130,6 +130,73 @@ impl Plugin {
                 .map_err(|error| self.unwritable(CALL, &error))?,
         };
         let response = self.answer(CALL, self.client.validate_ephemeral(request).await)?;
+        Ok(response.diagnostics)
+    }
+
+    pub(crate) async fn try_open_ephemeral(
+        &self,
+        kind: &str,
+        config: &Value,
+    ) -> Result<Answer<Opened>, Failed> {
+        const CALL: &str = "OpenEphemeralResource";
+        let known = self.known().await?;
+        let schema = known.schema.ephemeral_resources.get(kind);
+        let ty = schema
+            .ok_or_else(|| unknown("ephemeral resource type", kind))?
+            .block
+            .ty();
+        let request = tfplugin::open_ephemeral_resource::Request {
+            type_name: kind.to_owned(),
+            config: wire::encode(config, &ty).map_err(|error| self.unwritable(CALL, &error))?,
+            client_capabilities: capabilities(false),
+        };
+        let response = self.answer(CALL, self.client.open_ephemeral(request).await)?;
+        let mut diags = wire::diags(response.diagnostics);
+        let value = Opened {
+            result: self.keep(&mut diags, CALL, wire::decode(response.result, &ty)),
+            private: response.private.unwrap_or_default(),
+            renew_at: response.renew_at.map(wire::unix_ms),
+            deferred: wire::deferred(response.deferred),
+        };
+        if let Some(result) = &value.result {
+            (self.secrets)(config, result);
+        }
+        Ok(Answer { value, diags })
+    }
+
+    pub(crate) async fn try_renew_ephemeral(
+        &self,
+        kind: &str,
+        private: &[u8],
+    ) -> Result<Answer<Renewed>, Failed> {
+        const CALL: &str = "RenewEphemeralResource";
+        let request = tfplugin::renew_ephemeral_resource::Request {
+            type_name: kind.to_owned(),
+            private: Some(private.to_vec()),
+        };
+        let response = self.answer(CALL, self.client.renew_ephemeral(request).await)?;
+        let value = Renewed {
+            // What is not sent anew stays.
+            private: response.private.unwrap_or_else(|| private.to_vec()),
+            renew_at: response.renew_at.map(wire::unix_ms),
+        };
+        Ok(Answer {
+            value,
+            diags: wire::diags(response.diagnostics),
+        })
+    }
+
+    pub(crate) async fn try_close_ephemeral(
+        &self,
+        kind: &str,
+        private: &[u8],
+    ) -> Result<Vec<Diagnostic>, Failed> {
+        const CALL: &str = "CloseEphemeralResource";
+        let request = tfplugin::close_ephemeral_resource::Request {
+            type_name: kind.to_owned(),
+            private: Some(private.to_vec()),
+        };
+        let response = self.answer(CALL, self.client.close_ephemeral(request).await)?;
         Ok(response.diagnostics)
     }
 

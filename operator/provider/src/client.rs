@@ -146,6 +146,9 @@ impl Client {
         validate_resource: validate_resource_config = validate_resource_type_config | validate_resource_config, check;
         validate_data: validate_data_resource_config = validate_data_source_config | validate_data_resource_config, check;
         validate_ephemeral: validate_ephemeral_resource_config = validate_ephemeral_resource_config | validate_ephemeral_resource_config, check;
+        open_ephemeral: open_ephemeral_resource = open_ephemeral_resource | open_ephemeral_resource, read;
+        renew_ephemeral: renew_ephemeral_resource = renew_ephemeral_resource | renew_ephemeral_resource, read;
+        close_ephemeral: close_ephemeral_resource = close_ephemeral_resource | close_ephemeral_resource, read;
         validate_action: validate_action_config = validate_action_config | validate_action_config, check;
         plan_action: plan_action = plan_action | plan_action, read;
         upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;

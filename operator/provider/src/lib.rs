@@ -30,7 +30,7 @@ pub use client::Timeouts;
 pub use launch::{Fence, LaunchError};
 pub use log::Redactor;
 pub use mirror::{MirrorError, Mirrors, Package};
-pub use plugin::PluginOptions;
+pub use plugin::{Listener, PluginOptions};
 pub use pool::{Plugins, SchemaCache};
 pub use process::{Environment, LaunchOptions, Launcher};
 pub use program::{Ending, Program};

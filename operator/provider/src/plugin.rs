@@ -8,8 +8,8 @@ use std::{error::Error, path::Path, sync::Arc};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest, Told,
-    UpgradeRequest,
+    MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
+    Renewed, Told, UpgradeRequest,
 };
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
@@ -38,7 +38,12 @@ pub struct PluginOptions {
     pub timeouts: Timeouts,
     /// The Terraform version we present.
     pub terraform_version: String,
+    /// Told of each ephemeral resource that is opened.
+    pub secrets: Listener,
 }
+
+/// Hears what must not be told of an ephemeral resource: its configuration and what it gave.
+pub type Listener = Arc<dyn Fn(&Value, &Value) + Send + Sync>;
 
 /// A running plugin.
 pub(crate) struct Plugin {
@@ -47,6 +52,7 @@ pub(crate) struct Plugin {
     pub(crate) terraform_version: String,
     /// Takes what is sensitive out of what it says.
     pub(crate) redact: Redactor,
+    pub(crate) secrets: Listener,
     /// Known from an earlier process of the same binary.
     inherited: Option<Arc<KnownSchema>>,
     known: OnceCell<Arc<KnownSchema>>,
@@ -97,6 +103,7 @@ impl Plugin {
             client,
             terraform_version: options.terraform_version.clone(),
             redact: options.launch.redact.clone(),
+            secrets: options.secrets.clone(),
             inherited,
             known: OnceCell::new(),
         })
@@ -195,6 +202,28 @@ impl Provider for Plugin {
 
     async fn validate_ephemeral(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
         remarks(self.try_validate_ephemeral(kind, config).await)
+    }
+
+    async fn open_ephemeral(&self, kind: &str, config: &Value) -> Answer<Opened> {
+        let nothing = Opened {
+            result: None,
+            private: Vec::new(),
+            renew_at: None,
+            deferred: None,
+        };
+        self.try_open_ephemeral(kind, config)
+            .await
+            .unwrap_or_else(failed_with(nothing))
+    }
+
+    async fn renew_ephemeral(&self, kind: &str, private: &[u8]) -> Answer<Renewed> {
+        self.try_renew_ephemeral(kind, private)
+            .await
+            .unwrap_or_else(failed_with(Renewed::default()))
+    }
+
+    async fn close_ephemeral(&self, kind: &str, private: &[u8]) -> Vec<ProviderDiag> {
+        remarks(self.try_close_ephemeral(kind, private).await)
     }
 
     async fn validate_action(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {

@@ -7,7 +7,7 @@ use ashlar_port::{Deferred, ProviderDiag};
 use ashlar_value::{Path, PathStep, Type, Value, json, json::WireError, msgpack};
 
 use crate::proto::tfplugin::{
-    AttributePath, Deferred as WireDeferred, Diagnostic, DynamicValue, ResourceIdentityData,
+    AttributePath, Deferred as WireDeferred, Diagnostic, DynamicValue, ResourceIdentityData, Timestamp,
     attribute_path::step::Selector, deferred::Reason, diagnostic,
 };
 
@@ -74,6 +74,13 @@ pub(crate) fn path(sent: AttributePath) -> Path {
             })
         })
         .collect()
+}
+
+/// A time in milliseconds since 1970; what lies before is 1970.
+pub(crate) fn unix_ms(sent: Timestamp) -> u64 {
+    let part = |part: i64| u64::try_from(part).unwrap_or_default();
+    let seconds = part(sent.seconds).saturating_mul(1000);
+    seconds.saturating_add(part(i64::from(sent.nanos)) / 1_000_000)
 }
 
 /// Remarks in the order sent. A remark without a valid severity counts as an error.

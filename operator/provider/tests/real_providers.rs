@@ -15,7 +15,7 @@ use std::{
     fs,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{Arc, Mutex},
     time::{Duration, Instant},
 };
 
@@ -25,7 +25,8 @@ use ashlar_port::{
     ReadRequest, UpgradeRequest,
 };
 use ashlar_provider::{
-    Environment, Fence, LaunchOptions, Launcher, Mirrors, PluginOptions, Plugins, SchemaCache, Timeouts,
+    Environment, Fence, LaunchOptions, Launcher, Listener, Mirrors, PluginOptions, Plugins, SchemaCache,
+    Timeouts,
 };
 use ashlar_value::{
     Type, Value, json,
@@ -40,6 +41,9 @@ struct NoOutside;
 #[async_trait]
 impl Outside for NoOutside {
     fn now(&self) -> String {
+        unreachable!()
+    }
+    fn unix_ms(&self) -> u64 {
         unreachable!()
     }
     fn uuid(&self) -> String {
@@ -64,6 +68,7 @@ struct Setup {
     variables: Vec<(OsString, OsString)>,
     timeouts: Timeouts,
     handshake: Duration,
+    secrets: Listener,
 }
 
 impl Setup {
@@ -78,6 +83,7 @@ impl Setup {
             variables: vec![("KILN_DIR".into(), world)],
             timeouts: Timeouts::default(),
             handshake: Duration::from_secs(60),
+            secrets: Arc::new(|_, _| {}),
         }
     }
 
@@ -103,6 +109,7 @@ impl Setup {
             },
             timeouts: self.timeouts,
             terraform_version: "1.15.5".to_owned(),
+            secrets: self.secrets.clone(),
         }
     }
 
@@ -352,6 +359,55 @@ async fn time() {
         &["unix"],
     )
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ephemeral_resources_over_both_protocols() {
+    let mut setup = Setup::new();
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let secrets = heard.clone();
+    setup.secrets = Arc::new(move |_, result| secrets.lock().unwrap().extend(result.attr("token")));
+    let plugins = setup.plugins(&["hashicorp/random", "forge.test/studio/kiln"]);
+    let five = configured(&plugins, "hashicorp/random").await;
+    let kind = "random_password";
+    let schema = five.schema().await.unwrap();
+    let wanted = config(
+        &schema.ephemeral_resources[kind].block,
+        &[("length", Value::number(12_i64))],
+    );
+    none(five.validate_ephemeral(kind, &wanted).await);
+    let opened = clean(five.open_ephemeral(kind, &wanted).await);
+    let result = opened.result.unwrap().attr("result").unwrap();
+    assert_eq!(result.as_str().unwrap().len(), 12);
+    assert_eq!(opened.renew_at, None);
+    none(five.close_ephemeral(kind, &opened.private).await);
+
+    let six = configured(&plugins, "forge.test/studio/kiln").await;
+    let kind = "kiln_key";
+    let schema = six.schema().await.unwrap();
+    let block = &schema.ephemeral_resources[kind].block;
+    let of = |fail: &str| {
+        let given = [
+            ("name", text("k")),
+            ("renew_ms", Value::number(60_000_i64)),
+            ("fail", text(fail)),
+        ];
+        config(block, &given)
+    };
+    let opened = clean(six.open_ephemeral(kind, &of("close")).await);
+    assert_eq!(*heard.lock().unwrap(), [text("token-k")]);
+    // In this century, in milliseconds.
+    assert!((1_700_000_000_000..4_100_000_000_000).contains(&opened.renew_at.unwrap()));
+    let renewed = clean(six.renew_ephemeral(kind, &opened.private).await);
+    assert!(renewed.renew_at >= opened.renew_at);
+    assert_eq!(renewed.private, opened.private, "what is not given anew stays");
+    let told = six.close_ephemeral(kind, &renewed.private).await;
+    assert_eq!(told[0].summary, "Cannot close the key");
+    let refused = six.open_ephemeral(kind, &of("open")).await;
+    assert_eq!(refused.diags[0].summary, "Cannot open the key");
+    for provider in [five, six] {
+        provider.close().await;
+    }
 }
 
 /// Providers of both generations that were not configured.

@@ -1,8 +1,9 @@
 //! From a stored plan to a new state.
 
-use std::{ffi::OsString, path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use ashlar_apply::{Counts, Inputs, Patience};
+use ashlar_config::{Input, variables_at_apply};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Schemas, fetch_schemas, wire};
 use ashlar_port::{Progress, RunStore, StopFlag};
@@ -15,7 +16,7 @@ use crate::{
     functions::ProviderFunctions,
     modules::Modules,
     outside::SystemOutside,
-    plan::{home, load_from},
+    plan::{bounded, home, load_from},
     providers::{Place, find_pinned, launch_options, plugins},
     provisioners::refused,
     redact::redactor,
@@ -26,6 +27,10 @@ use crate::{
 pub struct ApplyRequest<'a> {
     /// The plan as it was stored and approved.
     pub plan: &'a [u8],
+    /// Values for its variables, as they were given to plan it or anew: those of ephemeral ones are not kept with it.
+    pub inputs: BTreeMap<Arc<str>, Input>,
+    /// The texts that places of the values lie in.
+    pub sources: Sources,
     /// The environment of its plugins, beside what they always have.
     pub env: Vec<(OsString, OsString)>,
     /// Where the module's files are.
@@ -80,11 +85,12 @@ pub async fn apply(settings: &Settings, request: ApplyRequest<'_>, progress: &dy
 
 async fn attempt(
     settings: &Settings,
-    request: ApplyRequest<'_>,
+    mut request: ApplyRequest<'_>,
     progress: &dyn Progress,
     outcome: &mut ApplyOutcome,
 ) -> Result<(), Diags> {
     let plan = wire::decode(request.plan)?;
+    outcome.sources = std::mem::take(&mut request.sources);
     let (tree, _, mut diags) = load_from(
         &Modules::Kept(plan.modules.clone()),
         &plan.config,
@@ -96,6 +102,14 @@ async fn attempt(
     diags.extend(refused(&tree, settings));
     if diags.has_errors() {
         return Err(diags);
+    }
+    let (variables, faults) = bounded(|| {
+        let (planned, again) = (&plan.variables, &plan.given_again);
+        variables_at_apply(tree.root(), planned, again, &request.inputs, &mut outcome.sources)
+    });
+    outcome.diags.extend(faults);
+    if outcome.diags.has_errors() {
+        return Ok(());
     }
     let outside = Arc::new(SystemOutside::default());
     let mut caps = Files {
@@ -109,15 +123,15 @@ async fn attempt(
         functions: None,
     };
     let chosen = find_pinned(settings, &plan.providers).await?;
-    let redact = redactor(plan.variables.values(), &plan.prior_state, &request.env);
-    outcome.redact = redact.clone();
+    let redact = redactor(variables.values(), &plan.prior_state, &request.env);
+    outcome.redact.clone_from(&redact.redact);
     let place = Place {
         folder: &request.folder,
         readable: request.confines.as_ref().unwrap_or(&request.folder),
     };
     let provisioners = Runner::new(
         settings.provisioners.clone(),
-        launch_options(settings, place, &request.env, redact.clone()),
+        launch_options(settings, place, &request.env, redact.redact.clone()),
         request.folder.clone(),
         Arc::new(caps.clone()),
     );
@@ -139,6 +153,7 @@ async fn attempt(
             outcome.schemas = schemas;
             let applied = ashlar_apply::apply(Inputs {
                 plan: &plan,
+                variables: &variables,
                 tree: &tree,
                 schemas: &outcome.schemas,
                 providers: &*plugins,

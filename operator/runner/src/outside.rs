@@ -25,6 +25,10 @@ impl Outside for SystemOutside {
         jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
     }
 
+    fn unix_ms(&self) -> u64 {
+        u64::try_from(jiff::Timestamp::now().as_millisecond()).unwrap_or_default()
+    }
+
     fn uuid(&self) -> String {
         uuid::Uuid::new_v4().to_string()
     }

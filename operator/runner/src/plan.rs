@@ -8,7 +8,7 @@ use std::{
 };
 
 use ashlar_config::{
-    Absent, Files as SourceFiles, Input, Library, Tree, limits, resolve_variables,
+    Absent, Files as SourceFiles, Input, Library, Tree, limits, resolve_variables, to_be_given_again,
 };
 use ashlar_diag::{Diags, Sources};
 use ashlar_eval::with_budget;
@@ -213,7 +213,7 @@ async fn attempt(
     let chosen = diags.take(choose(settings, &tree, &request.state).await)?;
     let pins = chosen.pins.clone();
     let redact = redactor(variables.values(), &request.state, &request.env);
-    *redacted = redact.clone();
+    redacted.clone_from(&redact.redact);
     let plugins = plugins(
         settings,
         chosen,
@@ -234,6 +234,7 @@ async fn attempt(
         Some(fetched) => {
             *schemas = fetched;
             let inputs = Inputs {
+                given_again: to_be_given_again(tree.root(), &request.inputs),
                 tree: &tree,
                 packages: request.modules.packages(),
                 files,

@@ -13,12 +13,10 @@ use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
 use ashlar_port::Outside;
-use ashlar_provider::{
-    Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Redactor, Timeouts,
-};
+use ashlar_provider::{Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Timeouts};
 use ashlar_state::State;
 
-use crate::settings::Settings;
+use crate::{redact::Redaction, settings::Settings};
 
 /// Binaries chosen for a run.
 pub(crate) struct Chosen {
@@ -183,14 +181,15 @@ pub(crate) fn plugins(
     chosen: Chosen,
     place: Place<'_>,
     env: &[(OsString, OsString)],
-    redact: Redactor,
+    redaction: Redaction,
     outside: Arc<dyn Outside>,
     version: &str,
 ) -> Arc<Plugins> {
     let options = PluginOptions {
-        launch: launch_options(settings, place, env, redact),
+        launch: launch_options(settings, place, env, redaction.redact),
         timeouts: Timeouts::default(),
         terraform_version: version.to_owned(),
+        secrets: redaction.secrets,
     };
     let schemas = settings.schemas.clone();
     Arc::new(Plugins::new(chosen.binaries, options, schemas, outside))

@@ -2,11 +2,11 @@
 
 use std::{
     ffi::OsString,
-    sync::{Arc, LazyLock},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use ashlar_provider::Redactor;
+use ashlar_provider::{Listener, Redactor};
 use ashlar_state::{Object, State};
 use ashlar_value::{Data, Mark, PathStep, Value};
 use serde_json::Value as Json;
@@ -16,48 +16,94 @@ const REDACTED: &str = "(sensitive value)";
 /// Shorter texts are not looked for: they would blank out half of every line.
 const SHORTEST: usize = 4;
 
+/// What takes the secrets of a run out of texts, and what tells it of more of them as ephemeral resources are opened.
+#[derive(Clone)]
+pub(crate) struct Redaction {
+    pub(crate) redact: Redactor,
+    pub(crate) secrets: Listener,
+}
+
+/// The texts that are looked for.
+struct Secrets {
+    texts: Vec<String>,
+    /// Built when something is told for the first time, which is seldom.
+    search: Option<AhoCorasick>,
+}
+
 /// A redactor that replaces every sensitive text among the values and in the state, and every value of the run's
 /// environment.
 pub(crate) fn redactor<'a>(
     values: impl IntoIterator<Item = &'a Value>,
     state: &State,
     env: &[(OsString, OsString)],
-) -> Redactor {
-    let mut secrets: Vec<String> = Vec::new();
+) -> Redaction {
+    let mut texts: Vec<String> = Vec::new();
     for value in values {
-        collect(value, false, &mut secrets);
+        collect(value, false, &mut texts);
     }
     for output in state.outputs.values() {
-        collect(&output.value, output.sensitive, &mut secrets);
+        collect(&output.value, output.sensitive, &mut texts);
     }
     for (_, _, object) in state.objects() {
-        collect_object(object, &mut secrets);
+        collect_object(object, &mut texts);
     }
-    secrets.extend(
+    texts.extend(
         env.iter()
             .filter_map(|(_, value)| value.to_str().map(str::to_owned)),
     );
-    // A text of several lines is told line by line.
-    let lines: Vec<String> = secrets
+    let known = Arc::new(Mutex::new(Secrets {
+        texts: looked_for(texts),
+        search: None,
+    }));
+    let learned = known.clone();
+    Redaction {
+        redact: Arc::new(move |text: &str| {
+            known
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .replaced(text)
+        }),
+        secrets: Arc::new(move |config: &Value, result: &Value| {
+            // What is configured is not secret for being handed back.
+            let (mut given, mut found) = (Vec::new(), Vec::new());
+            collect(config, true, &mut given);
+            collect(result, true, &mut found);
+            found.retain(|text| !given.contains(text));
+            let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
+            let texts = std::mem::take(&mut learned.texts);
+            learned.texts = looked_for(texts.into_iter().chain(found).collect());
+            learned.search = None;
+        }),
+    }
+}
+
+impl Secrets {
+    fn replaced(&mut self, text: &str) -> String {
+        if self.search.is_none() {
+            // A secret that holds another is replaced whole.
+            let kind = MatchKind::LeftmostLongest;
+            self.search = AhoCorasick::builder().match_kind(kind).build(&self.texts).ok();
+        }
+        match &self.search {
+            Some(search) => search.replace_all(text, &vec![REDACTED; search.patterns_len()]),
+            // Too many to look for: then nothing is told.
+            None => REDACTED.to_owned(),
+        }
+    }
+}
+
+/// The texts of some secrets that are looked for. One of several lines is told line by line.
+fn looked_for(mut texts: Vec<String>) -> Vec<String> {
+    let lines: Vec<String> = texts
         .iter()
-        .filter(|secret| secret.contains('\n'))
-        .flat_map(|secret| secret.lines().map(|line| line.trim().to_owned()))
+        .filter(|text| text.contains('\n'))
+        .flat_map(|text| text.lines().map(|line| line.trim().to_owned()))
         .collect();
-    secrets.extend(lines);
-    secrets.retain(|secret| secret.len() >= SHORTEST);
-    secrets.sort();
-    secrets.dedup();
-    // Built when something is told for the first time, which is seldom.
-    let search = LazyLock::new(move || {
-        // A secret that holds another is replaced whole.
-        let kind = MatchKind::LeftmostLongest;
-        AhoCorasick::builder().match_kind(kind).build(&secrets).ok()
-    });
-    Arc::new(move |text: &str| match &*search {
-        Some(search) => search.replace_all(text, &vec![REDACTED; search.patterns_len()]),
-        // Too many to look for: then nothing is told.
-        None => REDACTED.to_owned(),
-    })
+    texts.extend(lines);
+    texts.retain(|text| text.len() >= SHORTEST);
+    texts.sort();
+    texts.dedup();
+    texts
 }
 
 fn collect(value: &Value, sensitive: bool, secrets: &mut Vec<String>) {
@@ -132,8 +178,28 @@ mod tests {
             &[("TOKEN".into(), "abcdef".into())],
         );
         assert_eq!(
-            redact("hunter22 public public2 abcdef: secret line."),
+            (redact.redact)("hunter22 public public2 abcdef: secret line."),
             "(sensitive value) public public2 (sensitive value): (sensitive value)."
+        );
+    }
+
+    #[test]
+    fn what_an_ephemeral_resource_gave_is_replaced_from_then_on() {
+        let redact = redactor([], &State::default(), &[]);
+        assert_eq!((redact.redact)("at north: token-1"), "at north: token-1");
+        let object = |token: Value| {
+            Value::object(vec![
+                (Arc::from("place"), Value::string("north")),
+                (Arc::from("token"), token),
+            ])
+        };
+        (redact.secrets)(
+            &object(Value::null(Type::String)),
+            &object(Value::string("token-1")),
+        );
+        assert_eq!(
+            (redact.redact)("at north: token-1"),
+            "at north: (sensitive value)"
         );
     }
 }

@@ -19,6 +19,7 @@ use crate::{
     packages::Packages,
     plan::home,
     providers::{Place, choose, plugins},
+    redact::Redaction,
     settings::Settings,
 };
 
@@ -82,7 +83,10 @@ async fn attempt(
     let Some(chosen) = diags.take(choose(settings, &tree, &State::default()).await) else {
         return diags;
     };
-    let silent = Arc::new(str::to_owned);
+    let silent = Redaction {
+        redact: Arc::new(str::to_owned),
+        secrets: Arc::new(|_, _| {}),
+    };
     let plugins = plugins(
         settings,
         chosen,

@@ -5,8 +5,8 @@ use ashlar_funcs::NoCaps;
 use ashlar_plan::{FunctionResults, Op, Options, Plan, Schemas, Step, StepId};
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, PlanRequest, Planned, Providers, Read, ReadDataRequest, ReadRequest, StopFlag, Told,
-    Unwatched, UpgradeRequest,
+    MovedObject, Opened, PlanRequest, Planned, Providers, Read, ReadDataRequest, ReadRequest, Renewed,
+    StopFlag, Told, Unwatched, UpgradeRequest,
 };
 use ashlar_value::{
     Type, Value,
@@ -81,6 +81,18 @@ impl Provider for Fire {
     }
 
     async fn validate_ephemeral(&self, _: &str, _: &Value) -> Vec<ProviderDiag> {
+        unreachable!()
+    }
+
+    async fn open_ephemeral(&self, _: &str, _: &Value) -> Answer<Opened> {
+        unreachable!()
+    }
+
+    async fn renew_ephemeral(&self, _: &str, _: &[u8]) -> Answer<Renewed> {
+        unreachable!()
+    }
+
+    async fn close_ephemeral(&self, _: &str, _: &[u8]) -> Vec<ProviderDiag> {
         unreachable!()
     }
 
@@ -179,6 +191,7 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
         modules: BTreeMap::new(),
         packages: BTreeMap::new(),
         variables: BTreeMap::new(),
+        given_again: Default::default(),
         previous_state: state.clone(),
         prior_state: state,
         changes: Vec::new(),
@@ -196,6 +209,7 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
     let store = Fake::default();
     let applied = futures::executor::block_on(apply(Inputs {
         plan: &plan,
+        variables: &plan.variables,
         tree: &tree,
         schemas: &schemas,
         providers: &Fire(answer),

@@ -1,3 +1,5 @@
+mod ephemeral;
+
 use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
 use ashlar_plan::{FunctionResults, Options, Step};
@@ -47,6 +49,10 @@ impl Outside for Nowhere {
         String::new()
     }
 
+    fn unix_ms(&self) -> u64 {
+        0
+    }
+
     fn uuid(&self) -> String {
         String::new()
     }
@@ -73,6 +79,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         modules: BTreeMap::new(),
         packages: BTreeMap::new(),
         variables: BTreeMap::new(),
+        given_again: Default::default(),
         previous_state: state.clone(),
         prior_state: state,
         changes: Vec::new(),
@@ -103,6 +110,7 @@ fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
     let plan = plan(steps);
     let inputs = Inputs {
         plan: &plan,
+        variables: &plan.variables,
         tree: &tree,
         schemas: &Schemas::new(),
         providers: &Nowhere,

@@ -52,6 +52,8 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     let watcher = tokio::spawn(stop_on_interrupt(stop.clone(), *printer));
     let request = ApplyRequest {
         plan: &ready.bytes,
+        inputs: ready.inputs,
+        sources: ready.sources,
         env: Vec::new(),
         folder: session.dir.clone(),
         confines: None,

@@ -104,6 +104,7 @@ fn kind(node: &Node) -> &'static str {
         Node::Action(_) => "action",
         Node::Trigger(..) => "action_trigger",
         Node::Request(_) => "invocation",
+        Node::Release(_) => "ephemeral_end",
     }
 }
 

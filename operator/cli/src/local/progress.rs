@@ -88,6 +88,9 @@ fn doing(activity: Activity) -> &'static str {
         Activity::Create => "Creating",
         Activity::Update => "Modifying",
         Activity::Delete => "Destroying",
+        Activity::Open => "Opening",
+        Activity::Renew => "Renewing",
+        Activity::Close => "Closing",
     }
 }
 
@@ -98,5 +101,8 @@ fn done(activity: Activity) -> &'static str {
         Activity::Create => "Creation complete",
         Activity::Update => "Modifications complete",
         Activity::Delete => "Destruction complete",
+        Activity::Open => "Opening complete",
+        Activity::Renew => "Renewal complete",
+        Activity::Close => "Closing complete",
     }
 }

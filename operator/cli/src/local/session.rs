@@ -1,11 +1,13 @@
 //! What plan and apply do alike: find the folder, take its lock, plan, show.
 
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use anyhow::Context;
+use ashlar_config::Input;
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
 use ashlar_provider::{Fence, Launcher, Redactor};
@@ -39,6 +41,9 @@ pub(crate) struct Ready {
     pub(crate) plan: Plan,
     pub(crate) bytes: Vec<u8>,
     pub(crate) digest: String,
+    /// The values of variables that it was made with, for those that are not kept with it, and their texts.
+    pub(crate) inputs: BTreeMap<Arc<str>, Input>,
+    pub(crate) sources: Sources,
 }
 
 impl<'a> Session<'a> {
@@ -105,6 +110,7 @@ impl<'a> Session<'a> {
             Mode::Normal
         };
         let fetched = Fetched::open(&self.dir, &choices.fetching, self.printer)?;
+        let again = (given.clone(), sources.clone());
         let request = PlanRequest {
             modules: Modules::Fetched(fetched.packages.clone()),
             files: inputs::module_files(&self.dir, choices.language.dialect)?,
@@ -151,7 +157,14 @@ impl<'a> Session<'a> {
             .result(&text::render(&plan, &schemas, self.printer.style()));
         self.printer.diags(&diags, &sources);
         let digest = self.identity.digest(&plan, recovered.begun.as_deref());
-        Ok(Ready { plan, bytes, digest })
+        let (inputs, sources) = again;
+        Ok(Ready {
+            plan,
+            bytes,
+            digest,
+            inputs,
+            sources,
+        })
     }
 
     /// Prints diagnostics and gives the error that says so.

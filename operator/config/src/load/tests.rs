@@ -167,7 +167,7 @@ fn files_are_read_in_order_of_their_names() {
 
 #[test]
 fn what_the_engine_does_not_run_is_refused_at_its_line() {
-    check("ephemeral \"a\" \"b\" {}\n", &["Not supported yet 1:1-1:18"]);
+    check("ephemeral \"a\" \"b\" {}\n", &[]);
     check(
         "terraform {\n  backend \"s3\" {}\n}\n",
         &["(warning) Unused backend block 2:3-2:15"],

@@ -143,9 +143,15 @@ impl Bench {
             return self.finish(out);
         }
         let marks = self.marks();
+        let mut sources = Sources::new();
+        let again = json!({ "env": step["env"], "vars": options["apply_vars"] });
+        let (inputs, faults) = self.inputs(&again, &mut sources)?;
+        anyhow::ensure!(!faults.has_errors(), "{faults}");
         let stop = StopFlag::new();
         let request = ApplyRequest {
             plan: &bytes,
+            inputs,
+            sources,
             env: self.environment(step),
             folder: self.work.clone(),
             confines: None,

@@ -227,10 +227,12 @@ impl Instance<'_, '_> {
         let Some(state) = planned.state.clone() else {
             return Err(self.invalid("no object at all"));
         };
-        match non_null_write_only(&self.schema.block, &state).first() {
-            Some(path) => Err(self.invalid(&format!("a value for the write-only attribute {path}"))),
-            None => Ok(state),
+        let leaked = non_null_write_only(&self.schema.block, &state);
+        if leaked.is_empty() {
+            return Ok(state);
         }
+        let fault = |path| self.invalid(&format!("a value for the write-only attribute {path}"));
+        Err(leaked.iter().flat_map(fault).collect())
     }
 
     fn choose(

@@ -7,6 +7,7 @@ pub mod change;
 pub mod conditions;
 pub mod data;
 pub mod managed;
+mod open;
 pub mod refresh;
 pub mod removal;
 pub mod stored;

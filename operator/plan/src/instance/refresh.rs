@@ -64,10 +64,14 @@ pub async fn refresh(
     if !state.is_wholly_known() {
         return Err(invalid("values that are not known"));
     }
-    if let Some(path) = non_null_write_only(&schema.block, &state).first() {
-        return Err(invalid(&format!(
-            "a value for the write-only attribute {path}, which must never be returned"
-        )));
+    let leaked = non_null_write_only(&schema.block, &state);
+    if !leaked.is_empty() {
+        let fault = |path| {
+            invalid(&format!(
+                "a value for the write-only attribute {path}, which must never be returned"
+            ))
+        };
+        return Err(leaked.iter().flat_map(fault).collect());
     }
     let identity = answer.value.identity.filter(|identity| !identity.is_null());
     if identity

@@ -66,10 +66,14 @@ pub async fn read_stored(
     if !value.is_wholly_known() {
         return Err(invalid("values that are not known"));
     }
-    if let Some(path) = non_null_write_only(&schema.block, &value).first() {
-        return Err(invalid(&format!(
-            "a value for the write-only attribute {path}, which must never be returned"
-        )));
+    let leaked = non_null_write_only(&schema.block, &value);
+    if !leaked.is_empty() {
+        let fault = |path| {
+            invalid(&format!(
+                "a value for the write-only attribute {path}, which must never be returned"
+            ))
+        };
+        return Err(leaked.iter().flat_map(fault).collect());
     }
     let marks: Vec<_> = object
         .sensitive

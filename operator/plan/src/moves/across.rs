@@ -110,8 +110,10 @@ impl<'p> Across<'p> {
         let Some(value) = answer.value.state else {
             return Err(invalid("no object at all"));
         };
-        if let Some(path) = non_null_write_only(&schema.block, &value).first() {
-            return Err(invalid(&format!("a value for the write-only attribute {path}")));
+        let leaked = non_null_write_only(&schema.block, &value);
+        if !leaked.is_empty() {
+            let fault = |path| invalid(&format!("a value for the write-only attribute {path}"));
+            return Err(leaked.iter().flat_map(fault).collect());
         }
         if !value.is_wholly_known() {
             return Err(invalid("values that are not known"));

@@ -386,3 +386,37 @@ fn an_action_before_a_resource_cannot_look_at_it() {
     assert!(condition(TriggerEvent::BeforeCreate).build().is_err());
     assert!(condition(TriggerEvent::AfterCreate).build().is_ok());
 }
+
+#[test]
+fn what_is_opened_is_closed_after_all_that_needs_it() {
+    const KEYS: &str = "provider[\"forge.test/studio/keys\"]";
+    // A token configures a provider, and opens another thing whose token one object takes.
+    let case = || {
+        Case::default()
+            .resource("ephemeral.key.a", KEYS, &[])
+            .resource("ephemeral.key.b", KEYS, &["ephemeral.key.a"])
+            .provider(CLOUD, "ephemeral.key.a")
+            .resource("x.a", CLOUD, &[])
+            .resource("x.b", CLUSTER, &["ephemeral.key.b"])
+            .change(Action::Create, "x.a", CLOUD, &[])
+            .change(Action::Create, "x.b", CLUSTER, &["ephemeral.key.b"])
+            .change(Action::Delete, "x.old", CLOUD, &[])
+    };
+    let table = case().build().unwrap();
+    let keys = format!("configure {KEYS}");
+    let cloud = format!("configure {CLOUD}");
+    let opened = [&*keys, "open ephemeral.key.a"];
+    for last in ["create x.a", "settle x.a", "delete x.old"] {
+        table.check(&[&opened[..], &[&*cloud, last, "close ephemeral.key.a"]].concat());
+    }
+    table.check(&[
+        &*keys,
+        "open ephemeral.key.a",
+        "open ephemeral.key.b",
+        "create x.b",
+        "settle x.b",
+        "close ephemeral.key.b",
+        "close ephemeral.key.a",
+    ]);
+    assert!(!table.waits("close ephemeral.key.b", "create x.a"));
+}

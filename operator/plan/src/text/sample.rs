@@ -153,6 +153,7 @@ pub(crate) fn plan(changes: Vec<Change>) -> Plan {
         packages: std::collections::BTreeMap::new(),
         config: Vec::new(),
         variables: BTreeMap::new(),
+        given_again: Default::default(),
         previous_state: Default::default(),
         prior_state: Default::default(),
         changes,
