@@ -31,8 +31,16 @@ pub(crate) enum Command {
     ///
     /// At a terminal it asks for one after the other. From a pipe it prints the result of the last one, as Terraform does.
     Console(ConsoleArgs),
-    /// Show the state.
+    /// Take over what changed outside, without asking: a refresh-only run whose plan is applied.
+    Refresh(ApplyArgs),
+    /// Take an object that exists already into the state, for a resource that is configured.
+    Import(ImportArgs),
+    /// Show the state, or a plan or state that lies in a file.
     Show(ShowArgs),
+    /// Print the values of root outputs. One that is named is printed even if it is sensitive.
+    Output(OutputArgs),
+    /// List the providers that the modules and the state need.
+    Providers(ProvidersArgs),
     /// Read or change the state of a folder or of a cluster, as Terraform's own `state` does. No provider is told of it.
     #[command(subcommand)]
     State(StateCommand),
@@ -207,6 +215,12 @@ pub(crate) struct PlanArgs {
     /// End with status 2 if there are changes.
     #[arg(long)]
     pub(crate) detailed_exitcode: bool,
+    /// Keep the plan in this file, for `apply FILE` and `show FILE`. It holds all values in clear.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Print the steps of the plan, too, in the order in which apply takes them: each with those it waits for.
+    #[arg(long)]
+    pub(crate) steps: bool,
 }
 
 /// `ashlar apply`, `ashlar destroy`
@@ -224,6 +238,9 @@ pub(crate) struct ApplyArgs {
     /// Approve whatever is planned.
     #[arg(long)]
     pub(crate) auto_approve: bool,
+    /// Apply the plan in this file, from `plan --out`, and nothing else: it needs no further approval.
+    #[arg(value_name = "FILE", conflicts_with_all = ["vars", "var_files", "replace", "invoke", "targets", "excludes", "refresh_only", "approve"])]
+    pub(crate) plan: Option<PathBuf>,
 }
 
 /// `ashlar console`
@@ -244,6 +261,58 @@ pub(crate) struct ConsoleArgs {
 pub(crate) struct ShowArgs {
     #[command(flatten)]
     pub(crate) place: Place,
+    /// Print it as JSON, in the form of `terraform show -json`: with all values in clear.
+    #[arg(long)]
+    pub(crate) json: bool,
+    #[command(flatten)]
+    pub(crate) language: Language,
+    /// A plan from `plan --out`, or a state file.
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+}
+
+/// `ashlar output`
+#[derive(Args)]
+pub(crate) struct OutputArgs {
+    #[command(flatten)]
+    pub(crate) place: WorkspacePlace,
+    /// As JSON: of all outputs with types and with what is sensitive in clear, of one its value alone.
+    #[arg(long, conflicts_with = "raw")]
+    pub(crate) json: bool,
+    /// The value of one output as it is, if it is a string, a number or a bool.
+    #[arg(long, requires = "name")]
+    pub(crate) raw: bool,
+    /// Of this output alone.
+    pub(crate) name: Option<String>,
+}
+
+/// `ashlar providers`
+#[derive(Args)]
+pub(crate) struct ProvidersArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) values: Values,
+    #[command(flatten)]
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
+    pub(crate) language: Language,
+}
+
+/// `ashlar import`
+#[derive(Args)]
+pub(crate) struct ImportArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) values: Values,
+    #[command(flatten)]
+    pub(crate) choices: Choices,
+    /// The instance that the object is to be.
+    pub(crate) address: ashlar_addr::ResourceInstance,
+    /// What the provider knows the object by.
+    #[arg(allow_hyphen_values = true)]
+    pub(crate) id: String,
 }
 
 /// `ashlar state`
@@ -255,6 +324,8 @@ pub(crate) enum StateCommand {
     Pull(StatePlace),
     /// List the addresses of all instances, or of those that the addresses name.
     List(ListArgs),
+    /// Show one instance's object.
+    Show(ShowObjectArgs),
     /// Give objects other addresses: an instance, a whole resource, or a whole module.
     #[command(visible_alias = "move")]
     Mv(MoveArgs),
@@ -277,6 +348,17 @@ pub(crate) struct ListArgs {
     pub(crate) id: Option<String>,
     /// Modules, resources or instances.
     pub(crate) addresses: Vec<Target>,
+}
+
+/// `ashlar state show`
+#[derive(Args)]
+pub(crate) struct ShowObjectArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) language: Language,
+    /// The instance.
+    pub(crate) address: ashlar_addr::ResourceInstance,
 }
 
 /// `ashlar state mv`
@@ -433,6 +515,8 @@ pub(crate) struct StatePlace {
 pub(crate) struct ValidateArgs {
     #[command(flatten)]
     pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) values: Values,
     /// Print the answer as JSON, in the form of `terraform validate -json`.
     #[arg(long)]
     pub(crate) json: bool,

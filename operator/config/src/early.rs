@@ -25,7 +25,7 @@ use crate::{
     Local, Module, ModuleCall,
     check::{circle_of, repeat::for_each_value},
     check_reference,
-    early_caps::NoFiles,
+    early_caps::EarlyFiles,
     source::{ModuleSource, SourceFault},
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct Early<'m> {
     pub(crate) folder: &'m str,
     /// What was needed so far.
     locals: Mutex<Locals>,
-    caps: NoFiles,
+    caps: EarlyFiles,
 }
 
 /// Local values, and what is wrong with them.
@@ -82,7 +82,10 @@ impl Scope for Early<'_> {
             Subject::Path(name) => match &**name {
                 "module" => Ok(Value::string(self.folder)),
                 "root" => Ok(Value::string(".")),
-                "cwd" => Ok(Value::unknown(Type::String)),
+                "cwd" => Ok(match self.caps.known_cwd() {
+                    Some(cwd) => Value::string(cwd),
+                    None => Value::unknown(Type::String),
+                }),
                 _ => Err(undeclared::path(reference, name).into()),
             },
             Subject::Each(name) => told(undeclared::each(reference, name, true)),
@@ -128,14 +131,19 @@ fn told(fault: Option<Diag>) -> Result<Value, Diags> {
 }
 
 impl<'m> Early<'m> {
-    /// What expressions of the module see, whose folder and constant variables these are.
-    pub(crate) fn new(module: &'m Module, constants: &'m Constants, folder: &'m str) -> Self {
+    /// What expressions of the module see, whose folder and constant variables these are, and what files it may read.
+    pub(crate) fn new(
+        module: &'m Module,
+        constants: &'m Constants,
+        folder: &'m str,
+        files: Option<Arc<dyn Caps>>,
+    ) -> Self {
         Self {
             module,
             constants,
             folder,
             locals: Mutex::default(),
-            caps: NoFiles::default(),
+            caps: EarlyFiles::new(files),
         }
     }
 

@@ -9,12 +9,13 @@ use ashlar_addr::{
     ConfigAction, ConfigResource, Constraints, Module as ModuleAddr, Provider, ProviderConfig,
 };
 use ashlar_diag::{Diag, Diags, Sources, Span};
-use ashlar_eval::arguments_of_call;
+use ashlar_eval::{Given, arguments_of_call};
+use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
-use ashlar_value::{Dialect, Value};
+use ashlar_value::Dialect;
 
 use crate::{
-    Module,
+    Input, InputValue, Module,
     early::{Constants, Early},
     load::{Files, read_module},
     model::{ActionConfig, ModuleCall, ProviderBlock, Removed, ResourceConfig},
@@ -55,6 +56,11 @@ pub struct FoundModule {
 pub trait Library {
     /// Finds a module; with a diagnostic if it cannot.
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags>;
+
+    /// What functions read that tell where modules are, if there is anything at hand for them.
+    fn files(&self) -> Option<Arc<dyn Caps>> {
+        None
+    }
 }
 
 /// No module can be called.
@@ -172,7 +178,7 @@ impl Tree {
 pub fn load(
     files: Files,
     dialect: Dialect,
-    given: &BTreeMap<Arc<str>, Value>,
+    given: &BTreeMap<Arc<str>, Input>,
     library: &mut dyn Library,
     sources: &mut Sources,
 ) -> (Tree, Diags) {
@@ -199,8 +205,8 @@ pub fn load(
         members: BTreeMap::new(),
         diags,
     };
-    let constants = root_constants(&root.module, given);
-    let early = Early::new(&root.module, &constants, &root.folder);
+    let constants = root_constants(&root.module, given, loading.sources, &mut loading.diags);
+    let early = Early::new(&root.module, &constants, &root.folder, loading.library.files());
     for argument in &root.module.backend_arguments {
         loading.diags.extend(early.static_faults(&argument.expr));
     }
@@ -222,16 +228,37 @@ pub fn load(
     (tree, diags)
 }
 
-fn root_constants(module: &Module, given: &BTreeMap<Arc<str>, Value>) -> Constants {
-    let constant = module
-        .variables
-        .iter()
-        .filter(|(_, variable)| is_early(module, variable));
-    let value = |(name, variable): (&Arc<str>, &ashlar_eval::Variable)| {
-        let value = given.get(name).cloned().or_else(|| variable.default.clone())?;
-        Some((name.clone(), value))
-    };
-    constant.filter_map(value).collect()
+/// The values that the root module's early variables have. One that is not given, or not of the variable's type, is not known.
+fn root_constants(
+    module: &Module,
+    given: &BTreeMap<Arc<str>, Input>,
+    sources: &mut Sources,
+    diags: &mut Diags,
+) -> Constants {
+    let mut constants = Constants::new();
+    let early = module.variables.iter();
+    for (name, variable) in early.filter(|(_, variable)| is_early(module, variable)) {
+        let given = given.get(name).map(|input| match &input.value {
+            InputValue::Value(value, place) => (value.clone(), *place, Diags::new()),
+            InputValue::Text(text) => {
+                let (value, faults) = variable.parse_text(text, sources);
+                (value, None, faults)
+            }
+        });
+        let Some((value, place, mut faults)) = given else {
+            constants.extend(variable.default.clone().map(|value| (name.clone(), value)));
+            continue;
+        };
+        let (value, more) = variable.value(Some(&Given { value, place }));
+        faults.extend(more);
+        // What is worth a warning is told when the variables are resolved.
+        if faults.has_errors() {
+            diags.extend(faults);
+        } else {
+            constants.insert(name.clone(), value);
+        }
+    }
+    constants
 }
 
 /// Is the variable's value known while modules are loaded? In OpenTofu any may be.
@@ -255,7 +282,7 @@ impl Loading<'_> {
         constants: &Constants,
         above: &mut Vec<Arc<str>>,
     ) {
-        let early = Early::new(&caller.module, constants, &caller.folder);
+        let early = Early::new(&caller.module, constants, &caller.folder, self.library.files());
         let circles = early.circles(path);
         if circles.has_errors() {
             return self.diags.extend(circles);

@@ -70,6 +70,7 @@ where
             reach: Reach::everything(),
             agent: None,
         },
+        states: None,
         schemas: Default::default(),
         digests: Default::default(),
     };

@@ -34,9 +34,17 @@ async fn run_one(folder: PathBuf, settings: Settings, dialect: Dialect) -> anyho
     let mut files = read_folder(&folder, "", dialect)?;
     files.retain(|(name, _)| &**name != EXPECTED);
     let mut sources = Sources::new();
-    let diags = validate(&settings, folder, files, None, dialect, &mut sources)
-        .await
-        .diags;
+    let diags = validate(
+        &settings,
+        folder,
+        files,
+        &Default::default(),
+        None,
+        dialect,
+        &mut sources,
+    )
+    .await
+    .diags;
     let got: BTreeSet<String> = diags.iter().map(|diag| fact(diag, &sources)).collect();
     let wanted: BTreeSet<String> = expected["diagnostics"]
         .as_array()

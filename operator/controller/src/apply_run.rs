@@ -181,10 +181,11 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         stop: &job.tracked.stop,
         patience: job.context.patience,
     };
+    let settings = job.context.settings_in(&job.place.namespace);
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {
         tokio::select! {
-            outcome = ashlar_runner::apply(&job.context.settings, request, &*job.tracked) => Some(outcome),
+            outcome = ashlar_runner::apply(&settings, request, &*job.tracked) => Some(outcome),
                 // What was journalled until then is found again by the next run.
             () = overdue(&job.tracked.stop) => None,
         }
@@ -269,10 +270,7 @@ async fn conclude(
 
 /// Why a plan no longer stands on what is there, if it does not.
 fn moved(plan: &Plan, recovered: &Recovered, digest: &str, naming: &Naming<'_>) -> Option<&'static str> {
-    let (then, now) = (&plan.previous_state, &recovered.state);
-    // A state that was never written gets its lineage from the plan.
-    let first = now.lineage.is_empty() && then.is_empty();
-    if (then.lineage != now.lineage && !first) || then.serial != now.serial {
+    if plan.base_fault(&recovered.state).is_some() {
         return Some("The state has changed since it was made.");
     }
     if name(plan, naming) != digest {

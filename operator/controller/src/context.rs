@@ -9,7 +9,7 @@ use std::{
 use ashlar_api::{LockStatus, Workspace};
 use ashlar_runner::{Patience, Settings};
 use ashlar_sources::Fetcher;
-use ashlar_store::kube::{OperatorKey, Presence};
+use ashlar_store::kube::{OperatorKey, Presence, SecretStates};
 use futures::channel::mpsc::UnboundedSender;
 use kube::{
     Client, Resource, ResourceExt,
@@ -61,6 +61,17 @@ pub(crate) struct Context {
     pub(crate) recorder: Recorder,
     pub(crate) pokes: Pokes,
     pub(crate) draining: AtomicBool,
+}
+
+impl Context {
+    /// The settings of a run for a workspace of this namespace: of other states it reads only those there.
+    pub(crate) fn settings_in(&self, namespace: &str) -> Settings {
+        let states = SecretStates::OfNamespace(self.client.clone(), namespace.to_owned());
+        Settings {
+            states: Some(Arc::new(states)),
+            ..self.settings.clone()
+        }
+    }
 }
 
 /// Has a workspace looked at, by the controller of its namespace. A run sends at most one message in five seconds, so the

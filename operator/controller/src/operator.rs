@@ -325,6 +325,8 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
             reach: Reach::guarded(args.sources.permit_networks.clone()),
             agent: None,
         },
+        // Each namespace has its own: see `Context::settings_in`.
+        states: None,
         schemas: Default::default(),
         digests: Default::default(),
     };

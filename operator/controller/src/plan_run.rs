@@ -228,7 +228,12 @@ async fn attempt(
         sources,
         diags,
         redact,
-    } = ashlar_runner::plan(&job.context.settings, request, &*job.tracked).await;
+    } = ashlar_runner::plan(
+        &job.context.settings_in(&job.place.namespace),
+        request,
+        &*job.tracked,
+    )
+    .await;
     drop(folder);
     let secrets = secrets.of_run(redact);
     let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
@@ -347,13 +352,18 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 folders: package.modules.as_ref(),
                 dialect,
             };
-            let (tree, _, diags) = load_module(&files, dialect, &mut library, &mut sources);
+            let mut values = inputs.values;
+            values.extend(values::of_files(package.value_files()));
+            // The root module tells what its variables are; their values may tell where other modules are.
+            let nothing = BTreeMap::new();
+            let (root, _, _) = load_module(&files, dialect, &nothing, &mut (), &mut Sources::new());
+            let given = bounded(|| values::resolve(&values, root.root()));
+            let early = given.as_ref().unwrap_or(&nothing);
+            let (_, _, diags) = load_module(&files, dialect, early, &mut library, &mut sources);
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
             }
-            let mut values = inputs.values;
-            values.extend(values::of_files(package.value_files()));
-            match bounded(|| values::resolve(&values, tree.root())) {
+            match given {
                 Ok(given) => Ok(Ready {
                     files,
                     modules: package.modules.clone().map_or(Modules::Beside, Modules::Kept),

@@ -41,6 +41,21 @@ impl Item<'_> {
     }
 }
 
+/// What is written in a body of what its schema has, as it stands there: arguments, and nested blocks that are not `dynamic`.
+pub fn written<'b>(body: &'b Body, schema: &schema::Block) -> (Vec<&'b Attribute>, Vec<&'b Block>) {
+    let body = by_schema(body, schema);
+    let attributes = body.attributes.iter();
+    let blocks = body.blocks.iter();
+    (
+        attributes
+            .filter(|attribute| schema.attributes.contains_key(&*attribute.name.name))
+            .collect(),
+        blocks
+            .filter(|block| schema.blocks.contains_key(&*block.kind.name))
+            .collect(),
+    )
+}
+
 /// The body as the schema reads it. In native syntax it reads itself, wanted or not; in JSON only the schema tells arguments
 /// from blocks. An attribute that may be written as blocks is then taken for an attribute.
 pub(crate) fn by_schema<'b>(body: &'b Body, schema: &schema::Block) -> &'b Body {

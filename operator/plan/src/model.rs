@@ -12,6 +12,7 @@ use ashlar_addr::{
     ActionInstance, ConfigResource, DeposedKey, Module, Provider, ProviderConfig, ResourceInstance,
 };
 use ashlar_config::TriggerEvent;
+use ashlar_diag::Diag;
 use ashlar_port::Invoked;
 use ashlar_state::State;
 use ashlar_value::{Dialect, Path, Value};
@@ -420,6 +421,24 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Why it no longer stands on this state, if it does not. A state that was never written gets its lineage from the plan.
+    pub fn base_fault(&self, now: &State) -> Option<Diag> {
+        let then = &self.previous_state;
+        let first = now.lineage.is_empty() && then.is_empty();
+        let lineage = if then.lineage.is_empty() {
+            &self.prior_state.lineage
+        } else {
+            &then.lineage
+        };
+        if *lineage != now.lineage && !first {
+            let detail = "The plan was made from a state of another lineage, so it cannot be applied to this one. Plan anew.";
+            return Some(Diag::error("Saved plan does not match the given state", detail));
+        }
+        let detail =
+            "The state was changed after the plan was made, so the plan can no longer be applied. Plan anew.";
+        (then.serial != now.serial).then(|| Diag::error("Saved plan is stale", detail))
+    }
+
     /// Would applying it do anything?
     pub fn is_applyable(&self) -> bool {
         if self.errored {

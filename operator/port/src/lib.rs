@@ -8,6 +8,7 @@ mod progress;
 mod provider;
 mod provisioner;
 mod run;
+mod states;
 
 pub use outside::Outside;
 pub use progress::{Activity, Event, Invoked, Progress, Unwatched};
@@ -18,3 +19,4 @@ pub use provider::{
 };
 pub use provisioner::{Hearer, ProvisionRequest, Provisioners};
 pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag, Subject};
+pub use states::{StatePlace, States};

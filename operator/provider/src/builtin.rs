@@ -1,10 +1,11 @@
 //! `terraform.io/builtin/terraform`, which lives in this process: `terraform_data`, `terraform_remote_state` and functions.
 //!
-//! It changes nothing outside, reads nothing outside, and takes chance from its caller.
+//! It changes nothing outside, and takes chance and the states of others from its caller.
 //! Source of the behaviour: Terraform 1.15.5 `internal/builtin/providers/terraform`.
 
 mod adopt;
 mod functions;
+mod remote_state;
 
 use std::{
     collections::BTreeMap,
@@ -15,7 +16,7 @@ use ashlar_diag::Diags;
 use ashlar_port::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
     MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
-    Renewed, Told, UpgradeRequest,
+    Renewed, States, Told, UpgradeRequest,
 };
 use ashlar_value::{
     Path, Type, Value, json, ops,
@@ -31,12 +32,13 @@ pub type Uuids = Arc<dyn Fn() -> String + Send + Sync>;
 /// The provider inside the engine.
 pub struct Builtin {
     uuids: Uuids,
+    states: Arc<dyn States>,
 }
 
 impl Builtin {
-    /// `uuids` gives the ids.
-    pub fn new(uuids: Uuids) -> Self {
-        Self { uuids }
+    /// `uuids` gives the ids, `states` what other states hold.
+    pub fn new(uuids: Uuids, states: Arc<dyn States>) -> Self {
+        Self { uuids, states }
     }
 
     /// What it offers.
@@ -198,8 +200,8 @@ impl Provider for Builtin {
             .collect()
     }
 
-    async fn validate_data(&self, _kind: &str, _config: &Value) -> Vec<ProviderDiag> {
-        Vec::new()
+    async fn validate_data(&self, _kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        remote_state::validate(config)
     }
 
     async fn validate_ephemeral(&self, kind: &str, _config: &Value) -> Vec<ProviderDiag> {
@@ -329,13 +331,8 @@ impl Provider for Builtin {
         }
     }
 
-    async fn read_data(&self, _request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)> {
-        let detail = "terraform_remote_state is not supported: reading another workspace's state needs a grant that this \
-                      release cannot check. Hand the value over as a variable instead.";
-        Answer {
-            value: (None, None),
-            diags: vec![error("Unsupported data source", detail)],
-        }
+    async fn read_data(&self, request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)> {
+        remote_state::read(request.config, &*self.states).await
     }
 
     async fn call_function(&self, name: &str, args: &[Value]) -> Result<Value, FunctionFault> {

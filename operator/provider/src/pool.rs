@@ -12,7 +12,7 @@ use std::{
 };
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_port::{Outside, Provider, Providers};
+use ashlar_port::{Outside, Provider, Providers, States};
 use ashlar_value::schema::ProviderSchema;
 use async_trait::async_trait;
 
@@ -73,6 +73,7 @@ pub struct Plugins {
     options: PluginOptions,
     schemas: Arc<SchemaCache>,
     uuids: Uuids,
+    states: Arc<dyn States>,
 }
 
 struct Slot {
@@ -82,12 +83,13 @@ struct Slot {
 }
 
 impl Plugins {
-    /// `binaries` names the program of each provider; the builtin one needs none, but ids for its objects.
+    /// `binaries` names the program of each provider; the builtin one needs none, but ids for its objects and what other states hold.
     pub fn new(
         binaries: BTreeMap<ashlar_addr::Provider, PathBuf>,
         options: PluginOptions,
         schemas: Arc<SchemaCache>,
         outside: Arc<dyn Outside>,
+        states: Arc<dyn States>,
     ) -> Self {
         let slots = binaries
             .into_iter()
@@ -106,6 +108,7 @@ impl Plugins {
             options,
             schemas,
             uuids: Arc::new(move || outside.uuid()),
+            states,
         }
     }
 
@@ -171,7 +174,7 @@ impl Providers for Plugins {
 
     async fn start(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
         if provider.is_builtin() {
-            return Ok(Arc::new(Builtin::new(self.uuids.clone())));
+            return Ok(Arc::new(Builtin::new(self.uuids.clone(), self.states.clone())));
         }
         let slot = self.slot(provider)?;
         if let Some(spare) = slot.spare.lock().await.take() {

@@ -38,6 +38,19 @@ use tempfile::TempDir;
 /// No provider here takes chance or time from us.
 struct NoOutside;
 
+struct NoStates;
+
+#[async_trait]
+impl ashlar_port::States for NoStates {
+    async fn outputs(
+        &self,
+        _: &ashlar_port::StatePlace,
+        _: &str,
+    ) -> Result<Option<BTreeMap<Arc<str>, ashlar_value::Value>>, String> {
+        unreachable!()
+    }
+}
+
 #[async_trait]
 impl Outside for NoOutside {
     fn now(&self) -> String {
@@ -136,6 +149,7 @@ impl Setup {
             self.options(),
             self.schemas.clone(),
             Arc::new(NoOutside),
+            Arc::new(NoStates),
         )
     }
 

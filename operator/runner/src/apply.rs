@@ -3,13 +3,14 @@
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use ashlar_apply::{Counts, Inputs, Patience};
-use ashlar_config::{Input, variables_at_apply};
+use ashlar_config::{Input, InputValue, Origin, variables_at_apply};
 use ashlar_diag::{Diags, Sources};
-use ashlar_plan::{Schemas, fetch_schemas, wire};
+use ashlar_plan::{Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Progress, RunStore, StopFlag};
 use ashlar_provider::Redactor;
 use ashlar_provisioner::Runner;
 use ashlar_state::State;
+use ashlar_value::Value;
 
 use crate::{
     files::Files,
@@ -83,6 +84,16 @@ pub async fn apply(settings: &Settings, request: ApplyRequest<'_>, progress: &dy
     outcome
 }
 
+/// The values that a plan was made with, as they were given.
+pub(crate) fn given(plan: &Plan) -> BTreeMap<Arc<str>, Input> {
+    let input = |value: &Value| Input {
+        value: InputValue::Value(value.clone().unmark_deep().0, None),
+        origin: Origin::Shared,
+    };
+    let values = plan.variables.iter();
+    values.map(|(name, value)| (name.clone(), input(value))).collect()
+}
+
 async fn attempt(
     settings: &Settings,
     mut request: ApplyRequest<'_>,
@@ -96,7 +107,9 @@ async fn attempt(
         &plan.config,
         &request.folder,
         request.confines.as_deref(),
+        &request.held,
         plan.options.dialect,
+        &given(&plan),
         &mut outcome.sources,
     );
     diags.extend(refused(&tree, settings));
@@ -128,6 +141,7 @@ async fn attempt(
     let place = Place {
         folder: &request.folder,
         readable: request.confines.as_ref().unwrap_or(&request.folder),
+        files: &caps,
     };
     let provisioners = Runner::new(
         settings.provisioners.clone(),

@@ -6,6 +6,7 @@
 mod apply;
 mod files;
 mod functions;
+mod inspect;
 mod look;
 mod modules;
 mod outside;
@@ -15,12 +16,14 @@ mod providers;
 mod provisioners;
 mod redact;
 mod settings;
+mod states;
 mod validate;
 
 pub use apply::{ApplyOutcome, ApplyRequest, apply};
 pub use ashlar_apply::Patience;
 pub use files::Files;
 pub use functions::ProviderFunctions;
+pub use inspect::{schemas_of_plan, schemas_of_state};
 pub use look::{LookRequest, Looked, look};
 pub use modules::{Folders, Given, Modules, read_folder};
 pub use outside::SystemOutside;

@@ -102,9 +102,13 @@ pub async fn look(
         confines: None,
         packages: request.packages,
     };
-    let constants = BTreeMap::new();
-    let (tree, mut diags) =
-        ashlar_config::load(request.files, request.dialect, &constants, &mut folders, sources);
+    let (tree, mut diags) = ashlar_config::load(
+        request.files,
+        request.dialect,
+        &request.inputs,
+        &mut folders,
+        sources,
+    );
     if diags.has_errors() {
         return (None, diags);
     }
@@ -133,7 +137,7 @@ pub async fn look(
     let plugins = plugins(
         settings,
         chosen,
-        Place::of(&request.folder),
+        Place::of(&request.folder, &caps),
         &request.env,
         redact,
         outside,

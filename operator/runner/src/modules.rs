@@ -12,6 +12,7 @@ use ashlar_config::{
     source::{ModuleSource, clean},
 };
 use ashlar_diag::{Diag, Diags, decode};
+use ashlar_funcs::Caps;
 use ashlar_plan::PackagePin;
 use ashlar_sources::package_name;
 use ashlar_value::Dialect;
@@ -53,6 +54,10 @@ pub struct Folders {
 }
 
 impl Library for Folders {
+    fn files(&self) -> Option<Arc<dyn Caps>> {
+        Some(early_files(&self.root, self.confines.as_deref(), &[]))
+    }
+
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
         if let Some(packages) = &self.packages {
             let found = match request.source {
@@ -160,6 +165,51 @@ impl Library for Given<'_> {
     }
 }
 
+/// What functions read while modules are still being loaded: no more than they may read later.
+fn early_files(root: &Path, confines: Option<&Path>, held: &[PathBuf]) -> Arc<dyn Caps> {
+    Arc::new(crate::files::Files {
+        folder: root.to_owned(),
+        confines: confines.map(Path::to_owned),
+        held: held.to_vec(),
+        home: crate::plan::home(confines.is_some()),
+        plan_timestamp: String::new(),
+        applying: false,
+        made: Arc::default(),
+        functions: None,
+    })
+}
+
+/// A library whose modules' sources may hang on files in a folder.
+pub(crate) struct WithFiles<'l> {
+    pub(crate) library: &'l mut dyn Library,
+    pub(crate) files: Arc<dyn Caps>,
+}
+
+impl<'l> WithFiles<'l> {
+    /// The files are those of a run that may read what these arguments say.
+    pub(crate) fn new(
+        library: &'l mut dyn Library,
+        root: &Path,
+        confines: Option<&Path>,
+        held: &[PathBuf],
+    ) -> Self {
+        Self {
+            library,
+            files: early_files(root, confines, held),
+        }
+    }
+}
+
+impl Library for WithFiles<'_> {
+    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
+        self.library.find(request)
+    }
+
+    fn files(&self) -> Option<Arc<dyn Caps>> {
+        Some(self.files.clone())
+    }
+}
+
 /// Hands on what another library finds, and keeps the files.
 pub(crate) struct Keeping<'l> {
     pub(crate) library: &'l mut dyn Library,
@@ -168,6 +218,10 @@ pub(crate) struct Keeping<'l> {
 }
 
 impl Library for Keeping<'_> {
+    fn files(&self) -> Option<Arc<dyn Caps>> {
+        self.library.files()
+    }
+
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
         let found = self.library.find(request)?;
         if self.seen.insert(found.folder.clone()) {

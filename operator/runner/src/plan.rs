@@ -21,7 +21,7 @@ use ashlar_value::Dialect;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
-    modules::{Folders, Given, Keeping, Modules},
+    modules::{Folders, Given, Keeping, Modules, WithFiles},
     outside::SystemOutside,
     providers::{Place, choose, plugins},
     provisioners::refused,
@@ -79,21 +79,21 @@ pub fn bounded<T>(work: impl FnOnce() -> T) -> T {
 }
 
 /// Reads the root module from its files and the modules it calls from a library, and tells what of them cannot be planned.
-/// The files are those of all modules.
+/// The files are those of all modules. `given`: values for its variables, of which those may tell where modules are that are known early.
 pub fn load_module(
     files: &[(Arc<str>, Arc<str>)],
     dialect: Dialect,
+    given: &BTreeMap<Arc<str>, Input>,
     library: &mut dyn Library,
     sources: &mut Sources,
 ) -> (Tree, SourceFiles, Diags) {
-    let constants = BTreeMap::new();
     let mut keeping = Keeping {
         library,
         files: root_files(files),
         seen: BTreeSet::new(),
     };
     let root = keeping.files.clone();
-    let (tree, mut diags) = bounded(|| ashlar_config::load(root, dialect, &constants, &mut keeping, sources));
+    let (tree, mut diags) = bounded(|| ashlar_config::load(root, dialect, given, &mut keeping, sources));
     diags.extend(limits(&tree));
     (tree, keeping.files, diags)
 }
@@ -110,7 +110,9 @@ pub(crate) fn load_from(
     files: &[(Arc<str>, Arc<str>)],
     folder: &Path,
     confines: Option<&Path>,
+    held: &[PathBuf],
     dialect: Dialect,
+    given: &BTreeMap<Arc<str>, Input>,
     sources: &mut Sources,
 ) -> (Tree, SourceFiles, Diags) {
     match modules {
@@ -126,7 +128,8 @@ pub(crate) fn load_from(
                 confines: confines.map(Path::to_owned),
                 packages,
             };
-            load_module(files, dialect, &mut library, sources)
+            let mut library = WithFiles::new(&mut library, folder, confines, held);
+            load_module(files, dialect, given, &mut library, sources)
         }
         Modules::Kept(folders) => {
             let folders = Some(folders);
@@ -135,7 +138,8 @@ pub(crate) fn load_from(
                 folders,
                 dialect,
             };
-            load_module(files, dialect, &mut library, sources)
+            let mut library = WithFiles::new(&mut library, folder, confines, held);
+            load_module(files, dialect, given, &mut library, sources)
         }
     }
 }
@@ -183,7 +187,9 @@ async fn attempt(
         &request.files,
         &request.folder,
         request.confines.as_deref(),
+        &request.held,
         request.options.dialect,
+        &request.inputs,
         sources,
     );
     diags.extend(faults);
@@ -220,6 +226,7 @@ async fn attempt(
         Place {
             folder: &request.folder,
             readable: request.confines.as_ref().unwrap_or(&request.folder),
+            files: &caps,
         },
         &request.env,
         redact,

@@ -16,7 +16,7 @@ use ashlar_port::Outside;
 use ashlar_provider::{Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Timeouts};
 use ashlar_state::State;
 
-use crate::{redact::Redaction, settings::Settings};
+use crate::{files::Files, redact::Redaction, settings::Settings, states::OtherStates};
 
 /// Binaries chosen for a run.
 pub(crate) struct Chosen {
@@ -138,14 +138,17 @@ pub(crate) struct Place<'a> {
     pub(crate) folder: &'a Path,
     /// What they may read; the module's folder lies in it.
     pub(crate) readable: &'a Path,
+    /// What the run itself may read.
+    pub(crate) files: &'a Files,
 }
 
 impl<'a> Place<'a> {
     /// One folder for both.
-    pub(crate) fn of(folder: &'a Path) -> Self {
+    pub(crate) fn of(folder: &'a Path, files: &'a Files) -> Self {
         Self {
             folder,
             readable: folder,
+            files,
         }
     }
 }
@@ -192,5 +195,15 @@ pub(crate) fn plugins(
         secrets: redaction.secrets,
     };
     let schemas = settings.schemas.clone();
-    Arc::new(Plugins::new(chosen.binaries, options, schemas, outside))
+    let states = OtherStates {
+        files: place.files.clone(),
+        cluster: settings.states.clone(),
+    };
+    Arc::new(Plugins::new(
+        chosen.binaries,
+        options,
+        schemas,
+        outside,
+        Arc::new(states),
+    ))
 }

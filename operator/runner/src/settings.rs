@@ -7,6 +7,7 @@ use std::{
     time::SystemTime,
 };
 
+use ashlar_port::States;
 use ashlar_provider::{Fence, Launcher, SchemaCache};
 use ashlar_provisioner::Rules;
 use sha2::{Digest, Sha256};
@@ -30,6 +31,8 @@ pub struct Settings {
     pub inherit_environment: bool,
     /// What provisioners may do.
     pub provisioners: Rules,
+    /// Reads states of others in a cluster, by the rights that the run has there; `None`: it has none.
+    pub states: Option<Arc<dyn States>>,
     /// Schemas known already.
     pub schemas: Arc<SchemaCache>,
     /// Digests of binaries known already.

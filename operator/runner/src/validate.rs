@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use ashlar_addr::{Mode, ProviderConfig};
-use ashlar_config::{About, Files as SourceFiles, Question, check_schemas};
+use ashlar_config::{About, Files as SourceFiles, Input, Question, check_schemas};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{FunctionResults, Schemas, fetch_schemas_of, in_source_order, provider_diags::place_all};
 use ashlar_port::{Outside, Provider, Providers};
@@ -32,12 +32,14 @@ pub struct Validated {
     pub limits: Diags,
 }
 
-/// Checks the root module in a folder, and the modules that it calls. Must run where blocking is allowed
+/// Checks the root module in a folder, and the modules that it calls. `given`: values for its variables, which may tell where
+/// those are. Must run where blocking is allowed
 /// (`block_in_place`): files are read on the way.
 pub async fn validate(
     settings: &Settings,
     folder: PathBuf,
     files: SourceFiles,
+    given: &BTreeMap<Arc<str>, Input>,
     packages: Option<Packages>,
     dialect: Dialect,
     sources: &mut Sources,
@@ -49,7 +51,7 @@ pub async fn validate(
         confines: None,
         packages,
     };
-    let diags = attempt(settings, library, files, sources, &mut limits).await;
+    let diags = attempt(settings, library, files, given, sources, &mut limits).await;
     Validated {
         diags: in_source_order(diags),
         limits,
@@ -60,11 +62,12 @@ async fn attempt(
     settings: &Settings,
     mut library: Folders,
     files: SourceFiles,
+    given: &BTreeMap<Arc<str>, Input>,
     sources: &mut Sources,
     limits: &mut Diags,
 ) -> Diags {
     let (folder, dialect) = (library.root.clone(), library.dialect);
-    let (tree, mut diags) = ashlar_config::load(files, dialect, &BTreeMap::new(), &mut library, sources);
+    let (tree, mut diags) = ashlar_config::load(files, dialect, given, &mut library, sources);
     if diags.has_errors() {
         return diags;
     }
@@ -90,7 +93,7 @@ async fn attempt(
     let plugins = plugins(
         settings,
         chosen,
-        Place::of(&folder),
+        Place::of(&folder, &caps),
         &[],
         silent,
         outside,

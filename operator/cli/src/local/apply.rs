@@ -2,6 +2,7 @@
 
 use std::process::ExitCode;
 
+use anyhow::bail;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
 use ashlar_port::{Record, RunStore, StopFlag};
@@ -11,6 +12,7 @@ use ashlar_store::{Recovered, file::FileStore};
 use super::{
     gate,
     progress::Lines,
+    saved,
     session::{Session, masked},
 };
 use crate::{args::ApplyArgs, printer::Printer};
@@ -33,14 +35,24 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         "OperationTypeApply"
     };
     let (store, recovered) = session.lock(operation).await?;
-    let ready = session
-        .plan(&recovered, &args.values, &args.choices, destroy, None)
-        .await?;
+    let ready = match &args.plan {
+        None => {
+            session
+                .plan(&recovered, &args.values, &args.choices, destroy, None)
+                .await?
+        }
+        Some(_) if destroy => bail!(
+            "A plan in a file says itself what is destroyed. Make one with `plan --destroy --out`, and apply that."
+        ),
+        Some(path) => saved::open(&session, path, &args.values, &recovered)?,
+    };
     if !ready.plan.wants_apply() {
         return Ok(ExitCode::SUCCESS);
     }
     printer.result(&format!("\nDigest: {}\n", ready.digest));
-    gate::pass(args, &ready.digest, printer)?;
+    if args.plan.is_none() {
+        gate::pass(args, &ready.digest, printer)?;
+    }
     settle(args, &recovered, &ready.plan, &store)
         .await
         .map_err(|diags| session.told(&diags, &Sources::new()))?;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use super::session::Session;
+use super::{saved, session::Session};
 use crate::{args::PlanArgs, printer::Printer};
 
 /// Runs the command.
@@ -19,6 +19,16 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
         )
         .await?;
     drop(store);
+    if args.steps {
+        printer.result(&saved::steps(&ready.plan));
+    }
+    if let Some(path) = &args.out {
+        saved::keep(path, &ready.bytes)?;
+        printer.note(&format!(
+            "\nThe plan is kept in {0}. Apply it with `ashlar apply {0}`.",
+            path.display()
+        ));
+    }
     if ready.plan.wants_apply() {
         printer.result(&format!(
             "\nDigest: {}\nApply exactly this plan with `ashlar {} --approve {}` and the same options.\n",

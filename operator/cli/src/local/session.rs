@@ -7,14 +7,14 @@ use std::{
 };
 
 use anyhow::Context;
-use ashlar_config::Input;
+use ashlar_config::{Files, Input};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
 use ashlar_provider::{Fence, Launcher, Redactor};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_sources::Reach;
-use ashlar_store::{Recovered, file::FileStore};
+use ashlar_store::{Recovered, file::FileStore, kube::SecretStates};
 
 use super::{identity::Identity, inputs, packages::Fetched, progress::Lines, workspace};
 use crate::{
@@ -43,6 +43,14 @@ pub(crate) struct Ready {
     pub(crate) digest: String,
     /// The values of variables that it was made with, for those that are not kept with it, and their texts.
     pub(crate) inputs: BTreeMap<Arc<str>, Input>,
+    pub(crate) sources: Sources,
+}
+
+/// A plan with what is to be said of it.
+pub(crate) struct Made {
+    pub(crate) ready: Ready,
+    pub(crate) text: String,
+    pub(crate) diags: Diags,
     pub(crate) sources: Sources,
 }
 
@@ -81,6 +89,24 @@ impl<'a> Session<'a> {
         destroy: bool,
         generate: Option<&Path>,
     ) -> anyhow::Result<Ready> {
+        let made = self
+            .make_plan(recovered, values, choices, destroy, generate, Files::new())
+            .await?;
+        self.printer.result(&made.text);
+        self.printer.diags(&made.diags, &made.sources);
+        Ok(made.ready)
+    }
+
+    /// Plans the configuration, and with it what `more` files of the root module add to it.
+    pub(crate) async fn make_plan(
+        &self,
+        recovered: &Recovered,
+        values: &Values,
+        choices: &Choices,
+        destroy: bool,
+        generate: Option<&Path>,
+        more: Files,
+    ) -> anyhow::Result<Made> {
         if let Some(why) = choices.conflict(destroy) {
             anyhow::bail!("{why}");
         }
@@ -111,9 +137,11 @@ impl<'a> Session<'a> {
         };
         let fetched = Fetched::open(&self.dir, &choices.fetching, self.printer)?;
         let again = (given.clone(), sources.clone());
+        let mut files = inputs::module_files(&self.dir, choices.language.dialect)?;
+        files.extend(more);
         let request = PlanRequest {
             modules: Modules::Fetched(fetched.packages.clone()),
-            files: inputs::module_files(&self.dir, choices.language.dialect)?,
+            files,
             inputs: given,
             sources,
             env: Vec::new(),
@@ -153,16 +181,19 @@ impl<'a> Session<'a> {
         let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
             return Err(self.told(&diags, &sources));
         };
-        self.printer
-            .result(&text::render(&plan, &schemas, self.printer.style()));
-        self.printer.diags(&diags, &sources);
+        let text = text::render(&plan, &schemas, self.printer.style());
         let digest = self.identity.digest(&plan, recovered.begun.as_deref());
-        let (inputs, sources) = again;
-        Ok(Ready {
+        let ready = Ready {
             plan,
             bytes,
             digest,
-            inputs,
+            inputs: again.0,
+            sources: again.1,
+        };
+        Ok(Made {
+            ready,
+            text,
+            diags,
             sources,
         })
     }
@@ -214,6 +245,7 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
             reach: Reach::everything(),
             agent: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         },
+        states: Some(Arc::new(SecretStates::OfPerson)),
         schemas: Default::default(),
         digests: Default::default(),
     })

@@ -1,24 +1,140 @@
-//! `ashlar show`: the state's outputs and resources.
+//! `ashlar show` and `ashlar state show`: a state, one object of it, or a plan, for people or as Terraform's JSON.
 
-use std::process::ExitCode;
+use std::{path::Path, process::ExitCode};
 
-use ashlar_diag::Sources;
-use ashlar_plan::text;
-use ashlar_store::file::FileStore;
+use anyhow::{Context, bail};
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{
+    Plan,
+    show::{state_json, whole_plan_json},
+    text, wire,
+};
+use ashlar_runner::{Settings, schemas_of_plan, schemas_of_state};
+use ashlar_state::State;
+use ashlar_store::{Recovered, file::FileStore};
+use ashlar_value::Dialect;
 
-use super::workspace;
-use crate::{args::ShowArgs, printer::Printer};
+use super::{session, workspace};
+use crate::{
+    args::{Place, ShowArgs, ShowObjectArgs},
+    printer::Printer,
+};
 
-/// Runs the command. Takes no lock: it only looks.
+/// Runs `ashlar show`. Takes no lock: it only looks.
 pub(crate) async fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let (_, state_dir) = workspace::selected(&args.place.dir, printer)?;
-    let recovered = match FileStore::peek(&state_dir).await {
-        Ok(recovered) => recovered,
-        Err(diags) => {
-            printer.diags(&diags, &Sources::new());
-            return Ok(ExitCode::FAILURE);
+    let shown = Shown::open(&args.place, args.language.dialect, printer)?;
+    match &args.file {
+        Some(path) => shown.file(path, args.json).await?,
+        None => {
+            let recovered = peek(&args.place, printer).await?;
+            if args.json {
+                shown.state_as_json(&recovered.state).await?;
+            } else {
+                list(&recovered, printer);
+            }
         }
-    };
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Runs `ashlar state show`.
+pub(crate) async fn object(args: &ShowObjectArgs, printer: &Printer) -> anyhow::Result<()> {
+    let shown = Shown::open(&args.place, args.language.dialect, printer)?;
+    let state = peek(&args.place, printer).await?.state;
+    if state.current(&args.address).is_none() {
+        bail!(
+            "No instance found for the given address! `ashlar state list` tells what the state has, and {} is not among it.",
+            args.address
+        );
+    }
+    let schemas = schemas_of_state(&shown.settings, &shown.dir, shown.dialect, &state).await;
+    let schemas = schemas.map_err(|diags| shown.told(&diags))?;
+    let text = text::stored_object(&state, &args.address, &schemas, printer.style());
+    printer.result(&text.map_err(|diags| shown.told(&diags))?);
+    Ok(())
+}
+
+async fn peek(place: &Place, printer: &Printer) -> anyhow::Result<Recovered> {
+    let (_, folder) = workspace::selected(&place.dir, printer)?;
+    let peeked = FileStore::peek(&folder).await;
+    peeked.map_err(|diags| printer.told(&diags, &Sources::new()))
+}
+
+/// What is needed to ask providers what their objects look like.
+struct Shown<'a> {
+    printer: &'a Printer,
+    settings: Settings,
+    dir: std::path::PathBuf,
+    dialect: Dialect,
+    /// Removed when the command ends.
+    _scratch: tempfile::TempDir,
+}
+
+impl<'a> Shown<'a> {
+    fn open(place: &Place, dialect: Dialect, printer: &'a Printer) -> anyhow::Result<Self> {
+        let dir = session::folder(place)?;
+        let scratch = session::scratch()?;
+        Ok(Self {
+            printer,
+            settings: session::settings(place, &dir, scratch.path())?,
+            dir,
+            dialect,
+            _scratch: scratch,
+        })
+    }
+
+    fn told(&self, diags: &Diags) -> anyhow::Error {
+        self.printer.told(diags, &Sources::new())
+    }
+
+    async fn file(&self, path: &Path, json: bool) -> anyhow::Result<()> {
+        let bytes = std::fs::read(path)
+            .with_context(|| format!("Failed to read the given file {}", path.display()))?;
+        // A state file is a JSON object, and no plan begins like one.
+        if bytes.trim_ascii_start().first() == Some(&b'{') {
+            let state = ashlar_state::read(&bytes).map_err(|diags| self.told(&diags))?;
+            if json {
+                return self.state_as_json(&state).await;
+            }
+            let recovered = Recovered {
+                state,
+                ..Recovered::default()
+            };
+            list(&recovered, self.printer);
+            return Ok(());
+        }
+        let plan = wire::decode(&bytes).map_err(|diags| self.told(&diags))?;
+        self.plan(&plan, json).await
+    }
+
+    async fn plan(&self, plan: &Plan, json: bool) -> anyhow::Result<()> {
+        let found = schemas_of_plan(&self.settings, &self.dir, plan).await;
+        let (tree, schemas) = found.map_err(|diags| self.told(&diags))?;
+        if json {
+            self.json(&whole_plan_json(plan, &tree, &schemas).map_err(|diags| self.told(&diags))?)
+        } else {
+            self.printer
+                .result(&text::render(plan, &schemas, self.printer.style()));
+            Ok(())
+        }
+    }
+
+    async fn state_as_json(&self, state: &State) -> anyhow::Result<()> {
+        let schemas = schemas_of_state(&self.settings, &self.dir, self.dialect, state).await;
+        let schemas = schemas.map_err(|diags| self.told(&diags))?;
+        let json = state_json(state, &schemas).map_err(|diags| self.told(&diags))?;
+        self.json(&json)
+    }
+
+    fn json(&self, json: &serde_json::Value) -> anyhow::Result<()> {
+        self.printer
+            .result(&format!("{}\n", serde_json::to_string(json)?));
+        Ok(())
+    }
+}
+
+/// A state's objects by address, and its outputs.
+fn list(recovered: &Recovered, printer: &Printer) {
     for (address, deposed, object) in recovered.state.objects() {
         let deposed = deposed.map(|key| format!(" (deposed {key})")).unwrap_or_default();
         let tainted = if object.status == ashlar_state::Status::Tainted {
@@ -38,5 +154,4 @@ pub(crate) async fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Ex
             intent.action, intent.subject
         ));
     }
-    Ok(ExitCode::SUCCESS)
 }

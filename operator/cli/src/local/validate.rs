@@ -6,7 +6,7 @@ use ashlar_diag::{Diag, Diags, Severity, Sources, Span, shown};
 use ashlar_runner::{Validated, read_folder, validate};
 use serde_json::{Value as Json, json};
 
-use super::{packages::Fetched, session};
+use super::{inputs, packages::Fetched, session};
 use crate::{args::ValidateArgs, printer::Printer};
 
 /// Runs the command.
@@ -17,17 +17,21 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
     let mut sources = Sources::new();
     let Validated { diags, limits } = match read_folder(&dir, "", args.language.dialect) {
         Ok(files) => {
+            let (given, faults) = inputs::gather(&dir, &args.values, &mut sources)?;
             let fetched = Fetched::open(&dir, &args.fetching, printer)?;
             let packages = Some(fetched.packages.clone());
-            let validated = validate(
+            let mut validated = validate(
                 &settings,
                 dir,
                 files,
+                &given,
                 packages,
                 args.language.dialect,
                 &mut sources,
             )
             .await;
+            // Values tell where modules are, and are not checked; but they must be readable.
+            validated.diags.extend(faults);
             fetched.keep(!validated.diags.has_errors())?;
             validated
         }

@@ -37,6 +37,7 @@ pub(crate) async fn run(command: StateCommand, printer: &Printer) -> anyhow::Res
     match command {
         StateCommand::Pull(place) => write_out(&place, printer).await?,
         StateCommand::List(args) => list(&args, printer).await?,
+        StateCommand::Show(args) => crate::local::show::object(&args, printer).await?,
         StateCommand::Mv(args) => relocate(&args, printer).await?,
         StateCommand::Rm(args) => remove(&args, printer).await?,
         StateCommand::Push(args) => push(&args, printer).await?,

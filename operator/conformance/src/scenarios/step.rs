@@ -68,7 +68,9 @@ impl Bench {
         let files = self.module_files()?;
         let mut sources = Sources::new();
         let mut library = self.folders();
-        let (_, _, faults) = load_module(&files, Dialect::Terraform, &mut library, &mut sources);
+        // Faults of values are told by the plan.
+        let (given, _) = self.inputs(step, &mut sources)?;
+        let (_, _, faults) = load_module(&files, Dialect::Terraform, &given, &mut library, &mut sources);
         if faults.has_errors() {
             out["init"] = self.phase(1, &faults, &sources, &marks)?;
             return self.finish(out);
@@ -286,13 +288,8 @@ impl Bench {
         let mut sources = Sources::new();
         let mut library = self.folders();
         let files = self.module_files()?;
-        let (_, faults) = ashlar_config::load(
-            files,
-            Dialect::Terraform,
-            &BTreeMap::new(),
-            &mut library,
-            &mut sources,
-        );
+        let (given, _) = self.inputs(step, &mut sources)?;
+        let (_, faults) = ashlar_config::load(files, Dialect::Terraform, &given, &mut library, &mut sources);
         if faults.has_errors() {
             out["init"] = self.phase(1, &faults, &sources, &self.marks())?;
             return self.finish(out);

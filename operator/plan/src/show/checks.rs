@@ -53,6 +53,37 @@ pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
     each.collect()
 }
 
+/// The `checks` of a state, from how they stand in its file.
+pub(super) fn of_state(results: &Json) -> Json {
+    let status = |text: &Json| match text.as_str() {
+        Some("pass") => CheckStatus::Pass,
+        Some("fail") => CheckStatus::Fail,
+        Some("error") => CheckStatus::Error,
+        _ => CheckStatus::Unknown,
+    };
+    let text = |text: &Json| text.as_str().unwrap_or_default().to_owned();
+    let mut checks = BTreeMap::new();
+    for result in results.as_array().into_iter().flatten() {
+        let objects = result["objects"].as_array().map_or(&[][..], Vec::as_slice);
+        if objects.is_empty() {
+            let check = Check {
+                vacant: true,
+                ..Check::of(status(&result["status"]))
+            };
+            checks.insert(text(&result["config_addr"]), check);
+        }
+        for object in objects {
+            let problems = object["failure_messages"].as_array().into_iter().flatten();
+            let check = Check {
+                problems: problems.map(text).collect(),
+                ..Check::of(status(&object["status"]))
+            };
+            checks.insert(text(&object["object_addr"]), check);
+        }
+    }
+    of_plan(&checks)
+}
+
 /// The addresses as JSON, from an instance's address in text.
 fn addresses(text: &str) -> Checked {
     let mut declared = Map::new();

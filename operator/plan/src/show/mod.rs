@@ -8,6 +8,7 @@
 
 mod change;
 mod checks;
+mod configuration;
 mod counts;
 mod invocations;
 mod modules;
@@ -24,7 +25,7 @@ use crate::{Action, Change, Reason, Schemas};
 pub use checks::declaration;
 pub use counts::{Counts, summary};
 pub(crate) use invocations::action_schema_of;
-pub use plan::plan_json;
+pub use plan::{plan_json, whole_plan_json};
 pub use redacted::{RedactedChange, redacted_changes};
 pub use state::state_json;
 
@@ -56,7 +57,11 @@ pub(crate) fn schema_of<'s>(change: &Change, schemas: &'s Schemas) -> Option<&'s
     )
 }
 
-fn find_schema<'s>(provider: &Provider, resource: &Resource, schemas: &'s Schemas) -> Option<&'s Schema> {
+pub(crate) fn find_schema<'s>(
+    provider: &Provider,
+    resource: &Resource,
+    schemas: &'s Schemas,
+) -> Option<&'s Schema> {
     let schemas = schemas.get(provider)?;
     match resource.mode {
         ResourceMode::Managed => schemas.resources.get(&resource.kind),

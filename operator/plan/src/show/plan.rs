@@ -2,8 +2,12 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use ashlar_config::Tree;
+use ashlar_diag::Diags;
+
 use super::{
-    TERRAFORM_VERSION, change, checks, invocations, is_forgotten_data, modules::Modules, schema_of, tree,
+    TERRAFORM_VERSION, change, checks, configuration::configuration, invocations, is_forgotten_data,
+    modules::Modules, schema_of, state::state_json, tree,
 };
 use crate::{Action, Change, Mode, Plan, Schemas};
 
@@ -55,6 +59,17 @@ pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
         "complete": plan.is_complete(),
         "errored": plan.errored,
     })
+}
+
+/// The plan with its configuration and what the state held before: all that `terraform show -json` gives, but for the attributes
+/// outside of the changes that were relevant for them. As [`plan_json`] it holds what is sensitive in clear.
+pub fn whole_plan_json(plan: &Plan, tree: &Tree, schemas: &Schemas) -> Result<Json, Diags> {
+    let mut json = plan_json(plan, schemas);
+    json["configuration"] = configuration(tree, schemas);
+    if !plan.prior_state.is_empty() {
+        json["prior_state"] = state_json(&plan.prior_state, schemas)?;
+    }
+    Ok(json)
 }
 
 /// What there will be after apply, as far as known.

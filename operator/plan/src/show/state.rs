@@ -6,10 +6,10 @@ use ashlar_state::{Object, State, Status, decode_identity, decode_object};
 use ashlar_value::json::type_to_json;
 use serde_json::{Map, Value as Json, json};
 
-use super::{TERRAFORM_VERSION, change, find_schema, modules::Modules, tree};
+use super::{TERRAFORM_VERSION, change, checks, find_schema, modules::Modules, tree};
 use crate::Schemas;
 
-/// The state's values in format 1.0, without results of checks. **Sensitive values stand in it in clear**, beside trees
+/// The state's values in format 1.0. **Sensitive values stand in it in clear**, beside trees
 /// that tell where they are: never put it into a status, an event or a log. Fails where an object does not fit its
 /// provider's schema.
 pub fn state_json(state: &State, schemas: &Schemas) -> Result<Json, Diags> {
@@ -38,7 +38,15 @@ pub fn state_json(state: &State, schemas: &Schemas) -> Result<Json, Diags> {
         values.insert("outputs".to_owned(), Json::Object(outputs));
     }
     values.insert("root_module".to_owned(), modules.into_json());
-    Ok(json!({ "format_version": "1.0", "terraform_version": TERRAFORM_VERSION, "values": values }))
+    let mut out =
+        json!({ "format_version": "1.0", "terraform_version": TERRAFORM_VERSION, "values": values });
+    if let Some(results) = &state.check_results {
+        let checks = checks::of_state(results);
+        if checks != json!([]) {
+            out["checks"] = checks;
+        }
+    }
+    Ok(out)
 }
 
 fn resource(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use ashlar_addr::{InstanceKey, Mode as ResourceMode};
+use ashlar_addr::{InstanceKey, Mode as ResourceMode, ResourceInstance};
 
 use super::ink::Ink;
 use ashlar_value::Mark;
@@ -134,7 +134,12 @@ fn why(change: &Change, reason: Reason) -> Option<String> {
 
 /// The head of the block, without its brace: `resource "type" "name"`.
 pub(super) fn block_head(change: &Change) -> String {
-    let resource = &change.address.resource.resource;
+    head(&change.address)
+}
+
+/// The head of an instance's block.
+pub(super) fn head(address: &ResourceInstance) -> String {
+    let resource = &address.resource.resource;
     let word = match resource.mode {
         ResourceMode::Managed => "resource",
         ResourceMode::Data => "data",

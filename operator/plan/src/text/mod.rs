@@ -17,6 +17,7 @@ mod layout;
 mod place;
 mod scalar;
 mod side;
+mod stored;
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -24,6 +25,7 @@ use std::{
     sync::Arc,
 };
 
+pub use self::stored::stored_object;
 pub use ashlar_diag::Style;
 use ashlar_eval::{quote, show};
 use ashlar_state::State;

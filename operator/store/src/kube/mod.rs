@@ -16,6 +16,7 @@ mod presence;
 mod run;
 mod sealed;
 mod state;
+mod states;
 mod time;
 
 pub use key::{OperatorKey, WorkspaceKeys};
@@ -24,3 +25,4 @@ pub use names::Slot;
 pub use plans::PlanStore;
 pub use presence::Presence;
 pub use run::{KubeStore, peek, pull};
+pub use states::SecretStates;

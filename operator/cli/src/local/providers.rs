@@ -1,0 +1,87 @@
+//! `ashlar providers`: which providers each module needs, and which the state.
+//!
+//! Source of the layout: Terraform `internal/command/providers.go`.
+
+use std::{collections::BTreeSet, process::ExitCode};
+
+use ashlar_addr::Module;
+use ashlar_config::Tree;
+use ashlar_diag::Sources;
+use ashlar_runner::{Folders, load_module};
+use ashlar_store::file::FileStore;
+
+use super::{inputs, packages::Fetched, session, workspace};
+use crate::{args::ProvidersArgs, printer::Printer};
+
+/// Runs the command.
+pub(crate) async fn run(args: &ProvidersArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
+    let dir = session::folder(&args.place)?;
+    let dialect = args.language.dialect;
+    let mut sources = Sources::new();
+    let (given, _) = inputs::gather(&dir, &args.values, &mut sources)?;
+    let fetched = Fetched::open(&dir, &args.fetching, printer)?;
+    let mut library = Folders {
+        root: dir.clone(),
+        dialect,
+        confines: None,
+        packages: Some(fetched.packages.clone()),
+    };
+    let files = inputs::module_files(&dir, dialect)?;
+    let (tree, _, diags) = load_module(&files, dialect, &given, &mut library, &mut sources);
+    fetched.keep(!diags.has_errors())?;
+    if diags.has_errors() {
+        return Err(printer.told(&diags, &sources));
+    }
+    let mut out = "\nProviders required by configuration:\n.\n".to_owned();
+    branch(&tree, &Module::root(), "", &mut out);
+    let (_, state_dir) = workspace::selected(&dir, printer)?;
+    let peeked = FileStore::peek(&state_dir).await;
+    let state = peeked.map_err(|diags| printer.told(&diags, &sources))?.state;
+    let used: BTreeSet<String> = state
+        .resources
+        .values()
+        .map(|resource| resource.provider.provider.to_string())
+        .collect();
+    if !used.is_empty() {
+        out.push_str("\nProviders required by state:\n\n");
+        for provider in used {
+            out.push_str(&format!("    provider[{provider}]\n\n"));
+        }
+    }
+    printer.result(&out);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// What a module needs, then what those need that it calls.
+fn branch(tree: &Tree, path: &Module, indent: &str, out: &mut String) {
+    let Some(member) = tree.members.get(path) else {
+        return;
+    };
+    let providers: Vec<String> = member
+        .module
+        .requirements()
+        .into_iter()
+        .map(|(provider, constraints)| {
+            let constraints = constraints.to_string();
+            let gap = if constraints.is_empty() { "" } else { " " };
+            format!("provider[{provider}]{gap}{constraints}")
+        })
+        .collect();
+    let calls: Vec<_> = member.module.calls.keys().collect();
+    let count = providers.len() + calls.len();
+    let lead = |at: usize| {
+        if at + 1 == count {
+            ("└── ", "    ")
+        } else {
+            ("├── ", "│   ")
+        }
+    };
+    for (at, provider) in providers.iter().enumerate() {
+        out.push_str(&format!("{indent}{}{provider}\n", lead(at).0));
+    }
+    for (at, name) in calls.into_iter().enumerate() {
+        let (tee, inner) = lead(providers.len() + at);
+        out.push_str(&format!("{indent}{tee}module.{name}\n"));
+        branch(tree, &path.child(name.clone()), &format!("{indent}{inner}"), out);
+    }
+}

@@ -1,0 +1,95 @@
+//! What providers say their objects look like, for whoever shows a state or a plan; nothing is evaluated, planned or changed.
+
+use std::{collections::BTreeMap, path::Path, sync::Arc};
+
+use ashlar_config::Tree;
+use ashlar_diag::{Diags, Sources};
+use ashlar_plan::{Plan, Schemas, fetch_schemas};
+use ashlar_state::State;
+use ashlar_value::Dialect;
+
+use crate::{
+    apply::given,
+    files::Files,
+    modules::{Folders, Modules, read_folder},
+    outside::SystemOutside,
+    plan::{load_from, load_module},
+    providers::{Chosen, Place, choose, find_pinned, plugins},
+    settings::Settings,
+};
+
+/// The schemas of all providers that a state names, in the versions that the configuration in the folder asks for, as far as
+/// that can be read.
+pub async fn schemas_of_state(
+    settings: &Settings,
+    folder: &Path,
+    dialect: Dialect,
+    state: &State,
+) -> Result<Schemas, Diags> {
+    let files = read_folder(folder, "", dialect).unwrap_or_default();
+    let mut library = Folders {
+        root: folder.to_owned(),
+        dialect,
+        confines: None,
+        packages: None,
+    };
+    let nothing = BTreeMap::new();
+    let (tree, _, _) = load_module(&files, dialect, &nothing, &mut library, &mut Sources::new());
+    let chosen = choose(settings, &tree, state).await?;
+    fetch(settings, folder, chosen, &tree, state).await
+}
+
+/// The configuration of a stored plan, and the schemas it was made with.
+pub async fn schemas_of_plan(
+    settings: &Settings,
+    folder: &Path,
+    plan: &Plan,
+) -> Result<(Tree, Schemas), Diags> {
+    let (tree, _, diags) = load_from(
+        &Modules::Kept(plan.modules.clone()),
+        &plan.config,
+        folder,
+        None,
+        &[],
+        plan.options.dialect,
+        &given(plan),
+        &mut Sources::new(),
+    );
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let chosen = find_pinned(settings, &plan.providers).await?;
+    let schemas = fetch(settings, folder, chosen, &tree, &plan.prior_state).await?;
+    Ok((tree, schemas))
+}
+
+async fn fetch(
+    settings: &Settings,
+    folder: &Path,
+    chosen: Chosen,
+    tree: &Tree,
+    state: &State,
+) -> Result<Schemas, Diags> {
+    let files = Files {
+        folder: folder.to_owned(),
+        confines: None,
+        held: Vec::new(),
+        home: None,
+        plan_timestamp: String::new(),
+        applying: false,
+        made: Arc::default(),
+        functions: None,
+    };
+    let plugins = plugins(
+        settings,
+        chosen,
+        Place::of(folder, &files),
+        &[],
+        Arc::new(str::to_owned),
+        Arc::new(SystemOutside::default()),
+        tree.root().dialect.version(),
+    );
+    let schemas = fetch_schemas(tree, state, &*plugins).await;
+    plugins.close().await;
+    schemas
+}
