@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
                 dirty,
             ),
             provisioners: inputs.provisioners,
-            order: Order::of(all.as_ref().unwrap_or(&graph), &graph, inputs.tree),
+            order: Order::of(all.as_ref().unwrap_or(&graph), &graph, &sight),
             counts: Mutex::default(),
             checks: Mutex::new(checks_before(plan)),
             instances: Mutex::default(),
@@ -484,7 +484,7 @@ impl<'a> Run<'a> {
             schema,
             repetition: expansion.repetition(&address.key),
             dependencies: self.order.dependencies(&declared),
-            create_before_destroy: self.order.is_created_first(&declared),
+            create_before_destroy: self.order.is_instance_created_first(&declared, &address.key),
         };
         Ok((instance, config))
     }

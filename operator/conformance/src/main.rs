@@ -8,6 +8,7 @@
     reason = "a tool whose output is its text"
 )]
 
+mod chance;
 mod corpus;
 mod expressions;
 mod lang;
@@ -42,6 +43,12 @@ enum Suite {
     Expressions(InDialect),
     /// Whole runs: plans, applies, state.
     Scenarios(Run),
+    /// Configurations made at random, run by us and by Terraform side by side.
+    Random(scenarios::RandomArgs),
+    /// Scenarios, run by Terraform to make their records.
+    Record(scenarios::RecordArgs),
+    /// Published providers, run by us and by Terraform side by side.
+    Real(Run),
     /// Whole configurations: diagnostics, planned values.
     Lang(Run),
     /// Configurations: what `validate` says of them.
@@ -95,11 +102,14 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
     let args = match &suite {
         Suite::Corpus(args) => return corpus::run(args),
         Suite::Modules(args) => return modules::run(args),
+        Suite::Random(args) => return scenarios::run_random(args),
+        Suite::Record(args) => return scenarios::record(args),
         Suite::Syntax(args)
         | Suite::Wire(args)
         | Suite::Expressions(InDialect { run: args, .. })
         | Suite::Validate(InDialect { run: args, .. })
         | Suite::Scenarios(args)
+        | Suite::Real(args)
         | Suite::Lang(args) => args,
     };
     let mut report = Report::new(&args.options)?;
@@ -108,9 +118,10 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Wire(args) => wire::run(&args.cases, &mut report)?,
         Suite::Expressions(args) => expressions::run(&args.run.cases, args.dialect, &mut report)?,
         Suite::Scenarios(args) => scenarios::run(&args.cases, &mut report)?,
+        Suite::Real(args) => scenarios::run_real(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
         Suite::Validate(args) => validate::run(&args.run.cases, args.dialect, &mut report)?,
-        Suite::Corpus(_) | Suite::Modules(_) => {}
+        Suite::Corpus(_) | Suite::Modules(_) | Suite::Random(_) | Suite::Record(_) => {}
     }
     Ok(report.finish())
 }

@@ -7,6 +7,8 @@ mod command;
 mod compare;
 mod facts;
 mod normalise;
+mod random;
+mod real;
 pub(crate) mod step;
 mod world;
 
@@ -22,6 +24,10 @@ use ashlar_runner::Settings;
 use ashlar_sources::Reach;
 use serde_json::Value as Json;
 
+pub(crate) use self::{
+    random::{Args as RandomArgs, RecordArgs, record, run as run_random},
+    real::run as run_real,
+};
 use crate::report::{Miss, Report};
 
 /// As first argument it makes this program the command line of the product.
@@ -52,12 +58,23 @@ where
         .filter(|(id, _)| report.wants(id))
         .collect();
     let tools = ashlar_xtask::tools::build(&[ashlar_xtask::tools::Group::Providers])?;
-    let mirror = tools.path("ASHLAR_PLUGIN_MIRROR")?;
     let scratch = tempfile::Builder::new().prefix("ashlar-").tempdir()?;
-    let settings = Settings {
+    let settings = settings(tools.path("ASHLAR_PLUGIN_MIRROR")?, scratch.path())?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let outcomes = runtime.block_on(run_all(found, settings, run_one));
+    for (id, outcome) in outcomes {
+        let group = id.split('/').next().unwrap_or(&id).to_owned();
+        report.case(&group, &id, outcome);
+    }
+    Ok(())
+}
+
+/// Settings under which only the test providers' mirror is known, and nothing is fenced.
+fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
+    Ok(Settings {
         mirrors: vec![mirror.to_owned()],
-        cache: scratch.path().join("cache"),
-        scratch: scratch.path().to_owned(),
+        cache: scratch.join("cache"),
+        scratch: scratch.to_owned(),
         writable: Vec::new(),
         launcher: Launcher {
             program: std::env::current_exe()?,
@@ -73,14 +90,7 @@ where
         states: None,
         schemas: Default::default(),
         digests: Default::default(),
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let outcomes = runtime.block_on(run_all(found, settings, run_one));
-    for (id, outcome) in outcomes {
-        let group = id.split('/').next().unwrap_or(&id).to_owned();
-        report.case(&group, &id, outcome);
-    }
-    Ok(())
+    })
 }
 
 async fn run_all<F>(
@@ -145,11 +155,14 @@ fn find(cases: &Path, mark: &str) -> anyhow::Result<Vec<(String, PathBuf)>> {
     Ok(found)
 }
 
-async fn run_one(folder: &Path, settings: &Settings) -> anyhow::Result<Result<(), Miss>> {
+fn read_scenario(folder: &Path) -> anyhow::Result<Json> {
     let text = std::fs::read_to_string(folder.join("scenario.yaml"))?;
-    let scenario: Json =
-        serde_saphyr::from_str_with_options(&text, serde_saphyr::options! { strict_booleans: true })
-            .context("reading scenario.yaml")?;
+    serde_saphyr::from_str_with_options(&text, serde_saphyr::options! { strict_booleans: true })
+        .context("reading scenario.yaml")
+}
+
+async fn run_one(folder: &Path, settings: &Settings) -> anyhow::Result<Result<(), Miss>> {
+    let scenario = read_scenario(folder)?;
     let expected: Json = serde_json::from_slice(&std::fs::read(folder.join("expected.json"))?)?;
     let root = tempfile::Builder::new().prefix("ashlar-scenario-").tempdir()?;
     let bench = step::Bench::new(root.path(), settings.clone())?;
@@ -163,12 +176,39 @@ async fn run_one(folder: &Path, settings: &Settings) -> anyhow::Result<Result<()
             Err(unsupported) => return Ok(Err(Miss::new("a step that runs", unsupported))),
         }
     }
-    let words = [
+    let got = normalise::normalise(steps, &words(&bench, root.path(), settings));
+    Ok(compare::compare(&expected["steps"], &got))
+}
+
+/// What differs from place to place, with the words that stand for it.
+fn words(bench: &step::Bench, root: &Path, settings: &Settings) -> [(String, &'static str); 4] {
+    [
         (bench.work.display().to_string(), "<root>"),
-        (root.path().display().to_string(), "<top>"),
+        (root.display().to_string(), "<top>"),
         (settings.mirrors[0].display().to_string(), "<mirror>"),
         ("registry.terraform.io".to_owned(), "<default-host>"),
-    ];
-    let got = normalise::normalise(steps, &words);
-    Ok(compare::compare(&expected["steps"], &got))
+    ]
+}
+
+/// The addresses of a recorded resource's instances, in their order.
+fn instance_addresses(resource: &Json) -> Vec<String> {
+    let text = |name: &str| resource[name].as_str().unwrap_or_default();
+    let module = match text("module") {
+        "" => String::new(),
+        module => format!("{module}."),
+    };
+    let data = if resource["mode"] == "data" { "data." } else { "" };
+    let address = |instance: &Json| {
+        let key = match &instance["index_key"] {
+            Json::Null => String::new(),
+            key => format!("[{key}]"),
+        };
+        format!("{module}{data}{}.{}{key}", text("type"), text("name"))
+    };
+    resource["instances"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(address)
+        .collect()
 }

@@ -68,6 +68,8 @@ pub struct Inputs<'a> {
     pub timestamp: String,
     /// The file for what is made up of imported objects that nothing declares, if that is wanted.
     pub generate: Option<Arc<str>>,
+    /// What the check of the configuration told, its providers asked.
+    pub checked: Diags,
 }
 
 /// A plan and what was remarked on the way. With errors the plan is marked as errored, and may be missing.
@@ -112,7 +114,18 @@ pub async fn fetch_schemas_of(
 
 /// Makes a plan.
 pub async fn plan(inputs: Inputs<'_>) -> Planned {
-    let checked = checked(&inputs);
+    let Planned { plan, diags } = make(inputs).await;
+    Planned {
+        plan,
+        diags: told_once(diags),
+    }
+}
+
+async fn make(mut inputs: Inputs<'_>) -> Planned {
+    let mut checked = std::mem::take(&mut inputs.checked);
+    for member in inputs.tree.members.values() {
+        checked.extend(ashlar_config::self_repetitions(&member.module));
+    }
     if checked.has_errors() {
         return Planned {
             plan: None,
@@ -123,17 +136,6 @@ pub async fn plan(inputs: Inputs<'_>) -> Planned {
     let mut planned = plan_checked(inputs, checked).await;
     planned.diags.extend(remark);
     planned
-}
-
-/// What is at fault with the configuration whatever is planned.
-fn checked(inputs: &Inputs<'_>) -> Diags {
-    let schemas = inputs.schemas;
-    let of = |provider: &ProviderAddr| schemas.get(provider).cloned();
-    let mut checked = ashlar_config::check_schemas(inputs.tree, &of, inputs.caps, &ashlar_config::ask_nobody);
-    for member in inputs.tree.members.values() {
-        checked.extend(ashlar_config::self_repetitions(&member.module));
-    }
-    checked
 }
 
 async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
@@ -183,7 +185,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
             diags: faults,
         };
     }
-    let order = Order::of(whole, &graph, inputs.tree);
+    let order = Order::of(whole, &graph, &sight);
     let way = Way {
         inputs: &inputs,
         order: &order,
@@ -231,7 +233,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         }
         Err(diags) => Planned {
             plan: None,
-            diags: told_once(diags),
+            diags,
         },
     }
 }
@@ -331,7 +333,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
     }
     Planned {
         plan: Some(plan),
-        diags: told_once(diags),
+        diags,
     }
 }
 
@@ -387,14 +389,16 @@ fn stored_dependencies(change: &Change, state: &State, order: &Order) -> Arc<[Co
 
 /// What may be told several times at one place: Terraform notes beside these what they come from (which check, which
 /// function, which value), and does not look whether that is the same.
-const TOLD_EACH: [&str; 14] = [
+const TOLD_EACH: [&str; 16] = [
     "Call to unknown function",
     "Check block assertion failed",
     "Check block assertion known after apply",
     "Deprecated value used",
     "Error in function call",
+    "Invalid count argument",
     CheckRule::INVALID_VALUE,
     "Invalid expanding argument value",
+    "Invalid for_each argument",
     "Invalid function argument",
     "Module output value precondition failed",
     "Not enough function arguments",

@@ -2,11 +2,14 @@
 //!
 //! Faulty references are left out: evaluation reports those.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
-use ashlar_addr::{ConfigAction, ConfigResource, Mode, Module as ModuleAddr};
+use ashlar_addr::{ConfigAction, ConfigResource, InstanceKey, Mode, Module as ModuleAddr};
 use ashlar_config::{DependsOn, ResourceConfig};
-use ashlar_eval::{CheckRule, Subject, block_references, references};
+use ashlar_eval::{CheckRule, Reference, Subject, block_references, references};
 use ashlar_syntax::Expr;
 use ashlar_value::schema::Block;
 
@@ -16,6 +19,8 @@ use crate::node::{Node, Nodes, Sight};
 pub(crate) struct Needs {
     pub(crate) node: Node,
     pub(crate) needed: Nodes,
+    /// Of the resources among them, the instances that are named. Without a key it is the resource as a whole.
+    pub(crate) keys: BTreeMap<ConfigResource, BTreeSet<InstanceKey>>,
 }
 
 /// What each of the nodes refers to.
@@ -30,7 +35,8 @@ pub(crate) fn needs<'a>(sight: &'a Sight<'a>, nodes: &'a [Node]) -> impl Iterato
         found.of_node(sight, node, &arguments);
         Needs {
             node: node.clone(),
-            needed: found.0,
+            needed: found.nodes,
+            keys: found.keys,
         }
     })
 }
@@ -64,11 +70,14 @@ pub(crate) fn subject_nodes(module: &ModuleAddr, subject: &Subject) -> Vec<Node>
 pub(crate) fn condition_nodes(module: &ModuleAddr, condition: &Expr) -> Nodes {
     let mut found = Finder::default();
     found.exprs(module, [condition]);
-    found.0
+    found.nodes
 }
 
 #[derive(Default)]
-struct Finder(Nodes);
+struct Finder {
+    nodes: Nodes,
+    keys: BTreeMap<ConfigResource, BTreeSet<InstanceKey>>,
+}
 
 impl Finder {
     fn of_node<'a>(
@@ -114,7 +123,7 @@ impl Finder {
                     self.exprs(path, config.expressions());
                     if let Some(schema) = resource_block(sight, config, resource) {
                         let (found, _) = block_references(&config.body, schema);
-                        self.subjects(path, found.iter().map(|reference| &reference.subject));
+                        self.references(path, &found);
                     }
                     for (body, schema) in config.provisioner_bodies() {
                         let (found, _) = block_references(body, schema);
@@ -128,13 +137,15 @@ impl Finder {
                 let block = sight.tree.provider_block(provider);
                 if let (Some(block), Some(schemas)) = (block, sight.schemas.get(&provider.provider)) {
                     let (found, _) = block_references(&block.body, &schemas.provider.block);
-                    self.subjects(&provider.module, found.iter().map(|reference| &reference.subject));
+                    self.references(&provider.module, &found);
                 }
             }
             Node::Check(path, name) => {
                 if let Some(check) = member(path).and_then(|module| module.checks.get(name)) {
                     self.rules(path, &check.asserts);
-                    self.subjects(path, check.data.clone().map(Subject::Resource).iter());
+                    if let Some(data) = &check.data {
+                        self.subject(path, &Subject::Resource(data.clone()), &InstanceKey::None);
+                    }
                 }
             }
             Node::Action(action) => {
@@ -144,7 +155,7 @@ impl Finder {
                     let schemas = sight.schemas.get(&config.provider_config.provider);
                     if let Some(schema) = schemas.and_then(|schemas| schemas.actions.get(&action.kind)) {
                         let (found, _) = block_references(&config.body, schema);
-                        self.subjects(path, found.iter().map(|reference| &reference.subject));
+                        self.references(path, &found);
                     }
                 }
             }
@@ -160,17 +171,24 @@ impl Finder {
         }
     }
 
-    fn subjects<'s>(&mut self, module: &ModuleAddr, subjects: impl IntoIterator<Item = &'s Subject>) {
-        let nodes = subjects
-            .into_iter()
-            .flat_map(|subject| subject_nodes(module, subject));
-        self.0.extend(nodes);
+    fn references(&mut self, module: &ModuleAddr, found: &[Reference<'_>]) {
+        for reference in found {
+            self.subject(module, &reference.subject, &reference.key);
+        }
+    }
+
+    fn subject(&mut self, module: &ModuleAddr, subject: &Subject, key: &InstanceKey) {
+        if let Subject::Resource(resource) = subject {
+            let keys = self.keys.entry(resource.within_config(module.clone()));
+            keys.or_default().insert(key.clone());
+        }
+        self.nodes.extend(subject_nodes(module, subject));
     }
 
     fn exprs<'e>(&mut self, module: &ModuleAddr, exprs: impl IntoIterator<Item = &'e Expr>) {
         for expr in exprs {
             let (found, _) = references(expr);
-            self.subjects(module, found.iter().map(|reference| &reference.subject));
+            self.references(module, &found);
         }
     }
 
@@ -192,7 +210,9 @@ impl Finder {
     }
 
     fn depends_on(&mut self, module: &ModuleAddr, entries: &[DependsOn]) {
-        self.subjects(module, entries.iter().map(|entry| &entry.subject));
+        for entry in entries {
+            self.subject(module, &entry.subject, &InstanceKey::None);
+        }
     }
 }
 

@@ -359,7 +359,7 @@ fn link_modules(graph: &mut Graph<Node>, sight: &Sight<'_>) {
 
 fn link_references(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     let nodes: Vec<Node> = graph.nodes().cloned().collect();
-    for Needs { node, needed } in needs(sight, &nodes) {
+    for Needs { node, needed, .. } in needs(sight, &nodes) {
         for dependency in needed {
             if graph.contains(&dependency) && dependency != node {
                 graph.depend(node.clone(), dependency);

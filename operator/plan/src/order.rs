@@ -5,24 +5,32 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::ConfigResource;
-use ashlar_config::Tree;
+use ashlar_addr::{ConfigResource, InstanceKey};
 use ashlar_graph::Graph;
 
-use crate::node::Node;
+use crate::{
+    needs::needs,
+    node::{Node, Sight},
+};
 
 /// Facts about resources that the whole graph decides.
 pub struct Order {
     dependencies: HashMap<ConfigResource, Arc<[ConfigResource]>>,
-    created_first: BTreeSet<ConfigResource>,
+    created_first: HashMap<ConfigResource, Instances>,
+}
+
+/// Which instances of a resource something holds for.
+enum Instances {
+    All,
+    These(BTreeSet<InstanceKey>),
 }
 
 impl Order {
     /// Reads them off the graph of everything and, where a run is limited, the acyclic part of it that is walked: what is
     /// recorded is the same whatever is left out, but what is left out forces no order.
-    pub fn of(whole: &Graph<Node>, walked: &Graph<Node>, tree: &Tree) -> Self {
+    pub fn of(whole: &Graph<Node>, walked: &Graph<Node>, sight: &Sight<'_>) -> Self {
         let order = walked.order().unwrap_or_default();
-        let created_first = created_first(walked, &order, tree);
+        let created_first = created_first(walked, &order, sight);
         let dependencies = if whole.len() == walked.len() {
             dependencies(walked, &order)
         } else {
@@ -43,7 +51,17 @@ impl Order {
     /// that waits for its dependents' old objects to go could otherwise never be destroyed in order (Terraform
     /// `transform_destroy_cbd.go`).
     pub fn is_created_first(&self, resource: &ConfigResource) -> bool {
-        self.created_first.contains(resource)
+        self.created_first.contains_key(resource)
+    }
+
+    /// As [`Self::is_created_first`], of one instance while it is made: only those count that are depended on, where
+    /// references name them by key.
+    pub fn is_instance_created_first(&self, resource: &ConfigResource, key: &InstanceKey) -> bool {
+        match self.created_first.get(resource) {
+            Some(Instances::All) => true,
+            Some(Instances::These(keys)) => keys.contains(key),
+            None => false,
+        }
     }
 }
 
@@ -88,22 +106,55 @@ fn dependencies(graph: &Graph<Node>, order: &[Node]) -> HashMap<ConfigResource, 
     found
 }
 
-fn created_first(graph: &Graph<Node>, order: &[Node], tree: &Tree) -> BTreeSet<ConfigResource> {
+fn created_first(
+    graph: &Graph<Node>,
+    order: &[Node],
+    sight: &Sight<'_>,
+) -> HashMap<ConfigResource, Instances> {
     let mut forced: BTreeSet<&Node> = BTreeSet::new();
-    let mut found = BTreeSet::new();
+    let mut named = HashMap::new();
+    let mut found = HashMap::new();
     for node in order.iter().rev() {
-        let own = match node {
-            Node::Resource(resource) => tree
-                .resource(resource)
-                .is_some_and(|config| config.lifecycle.create_before_destroy == Some(true)),
-            _ => false,
+        let config = match node {
+            Node::Resource(resource) => sight.tree.resource(resource),
+            _ => None,
         };
-        if own || graph.dependents(node).any(|dependent| forced.contains(dependent)) {
-            forced.insert(node);
-            if let Node::Resource(resource) = node {
-                found.insert(resource.clone());
-            }
+        let own = config.is_some_and(|config| config.lifecycle.create_before_destroy == Some(true));
+        let by: Vec<&Node> = graph
+            .dependents(node)
+            .filter(|dependent| forced.contains(dependent))
+            .collect();
+        if !own && by.is_empty() {
+            continue;
         }
+        forced.insert(node);
+        let (Node::Resource(resource), Some(config)) = (node, config) else {
+            continue;
+        };
+        let mut keys = BTreeSet::new();
+        let repeats = config.count.is_some() || config.for_each.is_some();
+        // What names no key, or depends in another way than by a reference, depends on all.
+        let whole = own
+            || !repeats
+            || by.iter().any(|dependent| {
+                let of = named.entry(*dependent).or_insert_with(|| {
+                    let nodes = [(*dependent).clone()];
+                    needs(sight, &nodes).map(|needs| needs.keys).collect::<Vec<_>>()
+                });
+                let these: Vec<_> = of
+                    .iter()
+                    .filter_map(|keys| keys.get(resource))
+                    .flatten()
+                    .collect();
+                keys.extend(these.iter().map(|key| (*key).clone()));
+                these.is_empty() || these.contains(&&InstanceKey::None)
+            });
+        let instances = if whole {
+            Instances::All
+        } else {
+            Instances::These(keys)
+        };
+        found.insert(resource.clone(), instances);
     }
     found
 }

@@ -2,19 +2,21 @@
 //!
 //! Source: Terraform `internal/terraform/context_plan.go` (`plan`, `destroyPlan`).
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use ashlar_addr::ConfigResource;
+use ashlar_config::Tree;
 use ashlar_diag::Diags;
 use ashlar_graph::Graph;
 use ashlar_state::{OutputState, State};
 
 use crate::{
+    asserts,
     engine::{Engine, lock},
     ephemeral::is_ephemeral,
     imports,
     make::Inputs,
-    model::Mode,
+    model::{Check, CheckStatus, Mode},
     moves::{self, judge::Declared},
     node::Node,
     order::Order,
@@ -107,6 +109,9 @@ impl<'w, 'a> Way<'w, 'a> {
             found.diags.extend(self.moves.blocked());
         }
         keep_known_outputs(&mut found);
+        if found.diags.has_errors() && self.inputs.options.mode != Mode::Destroy {
+            undecided(self.inputs.tree, &walk.engine.values, &mut found.checks);
+        }
         Ok(found)
     }
 
@@ -239,6 +244,19 @@ fn keep_known_outputs(found: &mut Found) {
                 sensitive: change.sensitive.1,
             };
             refreshed.outputs.insert(name.clone(), value);
+        }
+    }
+}
+
+/// Check blocks that were not reached are there all the same, undecided.
+fn undecided(tree: &Tree, values: &Values<'_>, checks: &mut BTreeMap<String, Check>) {
+    for (path, member) in &tree.members {
+        for instance in values.instances(path).iter() {
+            for name in member.module.checks.keys() {
+                checks
+                    .entry(asserts::address(instance, name))
+                    .or_insert_with(|| Check::of(CheckStatus::Unknown));
+            }
         }
     }
 }

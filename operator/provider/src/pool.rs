@@ -78,8 +78,8 @@ pub struct Plugins {
 
 struct Slot {
     binary: PathBuf,
-    /// The process that told the schema and serves nobody yet. Held while a schema is asked, so it is asked once.
-    spare: tokio::sync::Mutex<Option<Arc<Plugin>>>,
+    /// The process that told the schema, or was only asked about configurations, and serves nobody yet. Held while a schema is asked, so it is asked once.
+    spare: tokio::sync::Mutex<Option<Arc<dyn Provider>>>,
 }
 
 impl Plugins {
@@ -117,6 +117,16 @@ impl Plugins {
         for slot in self.slots.values() {
             if let Some(spare) = slot.spare.lock().await.take() {
                 spare.close().await;
+            }
+        }
+    }
+
+    /// Takes back what was started and never configured; the next who asks for this provider has it.
+    pub async fn give_back(&self, provider: &ashlar_addr::Provider, unconfigured: Arc<dyn Provider>) {
+        if let Some(slot) = self.slots.get(provider) {
+            let before = slot.spare.lock().await.replace(unconfigured);
+            if let Some(before) = before {
+                before.close().await;
             }
         }
     }

@@ -27,6 +27,7 @@ use crate::{
     provisioners::refused,
     redact::redactor,
     settings::Settings,
+    validate::checked,
 };
 
 /// What is to be planned.
@@ -240,6 +241,7 @@ async fn attempt(
         None => None,
         Some(fetched) => {
             *schemas = fetched;
+            let checked = checked(&tree, schemas, &caps, &plugins).await;
             let inputs = Inputs {
                 given_again: to_be_given_again(tree.root(), &request.inputs),
                 tree: &tree,
@@ -257,6 +259,7 @@ async fn attempt(
                 progress,
                 timestamp,
                 generate: request.generate,
+                checked,
             };
             let planned = ashlar_plan::plan(inputs).await;
             diags.extend(planned.diags);

@@ -3,10 +3,12 @@
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use ashlar_addr::{Mode, ProviderConfig};
-use ashlar_config::{About, Files as SourceFiles, Input, Question, check_schemas};
+use ashlar_config::{About, Files as SourceFiles, Input, Question, Tree, check_schemas};
 use ashlar_diag::{Diags, Sources};
+use ashlar_funcs::Caps;
 use ashlar_plan::{FunctionResults, Schemas, fetch_schemas_of, in_source_order, provider_diags::place_all};
 use ashlar_port::{Outside, Provider, Providers};
+use ashlar_provider::Plugins;
 use ashlar_state::State;
 use ashlar_value::Dialect;
 use futures::future::join_all;
@@ -103,30 +105,35 @@ async fn attempt(
     caps.functions = Some(functions.clone());
     let needed = tree.requirements().into_keys().collect();
     if let Some(schemas) = diags.take(fetch_schemas_of(needed, &*plugins).await) {
-        let of = |provider: &ashlar_addr::Provider| schemas.get(provider).cloned();
-        let handle = tokio::runtime::Handle::current();
-        let asker = Asker {
-            plugins: &*plugins,
-            schemas: &schemas,
-            started: tokio::sync::Mutex::default(),
-        };
-        let told = tokio::task::block_in_place(|| {
-            let ask = |questions: &[Question<'_>]| handle.block_on(asker.ask_all(questions));
-            check_schemas(&tree, &of, &caps, &ask)
-        });
-        diags.extend(told);
-        for provider in asker.started.into_inner().into_values() {
-            provider.close().await;
-        }
+        diags.extend(checked(&tree, &schemas, &caps, &plugins).await);
     }
     functions.close().await;
     plugins.close().await;
     diags
 }
 
+/// What the check of a configuration tells, its providers asked too. Who was asked can serve the run that follows.
+pub(crate) async fn checked(tree: &Tree, schemas: &Schemas, caps: &dyn Caps, plugins: &Plugins) -> Diags {
+    let asker = Asker {
+        plugins,
+        schemas,
+        started: tokio::sync::Mutex::default(),
+    };
+    let told = tokio::task::block_in_place(|| {
+        let handle = tokio::runtime::Handle::current();
+        let of = |provider: &ashlar_addr::Provider| schemas.get(provider).cloned();
+        let ask = |questions: &[Question<'_>]| handle.block_on(asker.ask_all(questions));
+        check_schemas(tree, &of, caps, &ask)
+    });
+    for (provider, running) in asker.started.into_inner() {
+        plugins.give_back(&provider, running).await;
+    }
+    told
+}
+
 /// Asks providers, each one started once.
 struct Asker<'a> {
-    plugins: &'a dyn Providers,
+    plugins: &'a Plugins,
     schemas: &'a Schemas,
     started: tokio::sync::Mutex<BTreeMap<ashlar_addr::Provider, Arc<dyn Provider>>>,
 }

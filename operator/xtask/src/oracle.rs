@@ -1,5 +1,7 @@
 //! `cargo xtask oracle`: are the examples of the functions' tables true, and their signatures right, in the real programs?
 //!
+//! `cargo xtask oracle random`: do we and the real Terraform do the same with configurations made at random?
+//!
 //! One console process takes all examples, in an empty folder: those about files ask for files that are not there, and
 //! those that differ each time say what is always true of them. What a console does not have is asked by a plan.
 
@@ -14,15 +16,35 @@ use ashlar_funcs::{Builtin, Purity};
 use ashlar_value::Dialect;
 use ashlar_xtask::tools::{self, Group};
 
+use crate::cargo::cargo;
+use crate::step;
+
 /// Compare the functions' tables with the real Terraform, and with an OpenTofu that is there.
 #[derive(clap::Args)]
 pub(crate) struct Args {
+    #[command(subcommand)]
+    what: Option<What>,
     /// A program `tofu`, to compare with too.
     #[arg(long, value_name = "PATH")]
     tofu: Option<PathBuf>,
 }
 
+#[derive(clap::Subcommand)]
+enum What {
+    /// Run configurations made at random in both programs, and compare all they do.
+    Random {
+        /// What is told to `ashlar-conformance random`: --seed S, --count N, --config K, --out FOLDER.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
+}
+
 pub(crate) fn run(args: &Args) -> Result<()> {
+    if let Some(What::Random { words }) = &args.what {
+        let mut command = cargo("run --quiet --package ashlar-conformance -- random");
+        command.args(words);
+        return step::stream(command);
+    }
     let tools = tools::build(&[Group::Terraform])?;
     let mut peers = vec![(Dialect::Terraform, tools.path("ASHLAR_TERRAFORM")?.to_owned())];
     if let Some(tofu) = &args.tofu {

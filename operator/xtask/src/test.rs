@@ -36,6 +36,10 @@ pub(crate) fn run(Args {}: &Args) -> Result<()> {
     let providers =
         "test --package ashlar-provider --features real-providers --test real_providers --no-fail-fast";
     steps.push(Step::new("real providers", || with_plugins(providers).map(Some)));
+    let beside = "run --package ashlar-conformance -- real tests/real";
+    steps.push(Step::new("real providers beside Terraform", || {
+        step::counted(cargo(beside)).map(Some)
+    }));
     steps.push(Step::new("stores on a cluster", || e2e::stores().map(Some)));
     steps.push(Step::new("end to end", || e2e::fresh(None).map(Some)));
     steps.push(Step::new("quickstart", || quickstart::test(false).map(|()| None)));

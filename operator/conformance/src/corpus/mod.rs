@@ -20,9 +20,10 @@ use std::{
 
 use anyhow::Context;
 
+use crate::chance::Chance;
+
 use self::{
     judge::{Kind, Outcome, Text, What},
-    mutate::Chance,
     peer::Peer,
 };
 

@@ -1,6 +1,7 @@
 //! Texts broken at random, each from its own seed.
 
 use super::judge::{Kind, Text};
+use crate::chance::Chance;
 
 /// The longest piece of a file that a mutant is made of, in bytes.
 const PIECE: usize = 2_500;
@@ -176,32 +177,6 @@ const ODD: [char; 22] = [
     '\u{10ffff}',
     '\u{37a}',
 ];
-
-/// Numbers that look random; the same for the same seed (SplitMix64).
-pub(crate) struct Chance(u64);
-
-impl Chance {
-    pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x2545_f491_4f6c_dd1d))
-    }
-
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below a limit; 0 if the limit is.
-    pub(crate) fn below(&mut self, limit: usize) -> usize {
-        let limit = u64::try_from(limit).unwrap_or(u64::MAX).max(1);
-        usize::try_from(self.next() % limit).unwrap_or(0)
-    }
-
-    fn pick<T: Copy>(&mut self, list: &[T]) -> Option<T> {
-        list.get(self.below(list.len())).copied()
-    }
-}
 
 /// A broken piece of a text.
 pub(crate) fn mutant(of: &Text, chance: &mut Chance) -> Text {

@@ -224,6 +224,10 @@ fn resource(item: &Json) -> Json {
 fn checks(items: &Json) -> Json {
     let mut out: Vec<Json> = items.as_array().cloned().unwrap_or_default();
     for item in &mut out {
+        // The records have a list here always.
+        if item["instances"].is_null() {
+            item["instances"] = json!([]);
+        }
         sort_by_text(&mut item["instances"], |instance| instance["address"].to_string());
     }
     out.sort_by_key(|check| text(&check["address"]["to_display"]));

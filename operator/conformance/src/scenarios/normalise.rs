@@ -98,7 +98,7 @@ impl Names {
         for (key, word) in &self.deposed {
             text = text.replace(key.as_str(), word);
         }
-        let Ok(pattern) = Regex::new(r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
+        let Ok(pattern) = Regex::new(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
         else {
             return text;
         };
@@ -106,7 +106,7 @@ impl Names {
         pattern
             .replace_all(&text, |found: &regex::Captures<'_>| {
                 let word = format!("<uuid:{}>", uuids.len() + 1);
-                uuids.entry(found[0].to_owned()).or_insert(word).clone()
+                uuids.entry(found[0].to_lowercase()).or_insert(word).clone()
             })
             .into_owned()
     }

@@ -24,12 +24,12 @@ use super::{command, facts, world};
 /// Where a scenario runs.
 pub(crate) struct Bench {
     pub(crate) work: PathBuf,
-    world: PathBuf,
+    pub(super) world: PathBuf,
     settings: Settings,
 }
 
 /// How far the logs had come when a phase began.
-struct Marks {
+pub(super) struct Marks {
     ops: usize,
     log: usize,
 }
@@ -175,7 +175,7 @@ impl Bench {
         self.finish(out)
     }
 
-    fn prepare(&self, step: &Json) -> anyhow::Result<()> {
+    pub(super) fn prepare(&self, step: &Json) -> anyhow::Result<()> {
         for (name, text) in step["files"].as_object().into_iter().flatten() {
             let path = self.work.join(name);
             match text.as_str() {
@@ -259,7 +259,7 @@ impl Bench {
         Ok((inputs, diags))
     }
 
-    fn environment(&self, step: &Json) -> Vec<(OsString, OsString)> {
+    pub(super) fn environment(&self, step: &Json) -> Vec<(OsString, OsString)> {
         let mut env: Vec<(OsString, OsString)> = vec![("KILN_DIR".into(), self.world.clone().into())];
         for (name, value) in step["env"].as_object().into_iter().flatten() {
             env.push((name.into(), text_of(value).into()));
@@ -267,7 +267,7 @@ impl Bench {
         env
     }
 
-    fn marks(&self) -> Marks {
+    pub(super) fn marks(&self) -> Marks {
         Marks {
             ops: world::length(&self.world.join("ops.jsonl")),
             log: world::length(&self.world.join("exec.log")),
@@ -346,7 +346,8 @@ impl Bench {
         self.phase_of(exit, facts::diagnostics(diags, sources), since)
     }
 
-    fn phase_of(&self, exit: u8, diagnostics: Json, since: &Marks) -> anyhow::Result<Json> {
+    /// As [`Self::phase`], of diagnostics that are in the records' form.
+    pub(super) fn phase_of(&self, exit: u8, diagnostics: Json, since: &Marks) -> anyhow::Result<Json> {
         let calls = world::calls(&world::lines_since(&self.world.join("ops.jsonl"), since.ops)?)?;
         let mut phase = json!({
             "exit": exit,
@@ -369,7 +370,7 @@ impl Bench {
     }
 
     /// Adds what is there after the step.
-    fn finish(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
+    pub(super) fn finish(&self, mut out: Json) -> anyhow::Result<Result<Json, String>> {
         let workspaces = Workspaces::of(&self.work);
         let names = workspaces.all().map_err(|diags| anyhow::anyhow!("{diags}"))?;
         for name in names {

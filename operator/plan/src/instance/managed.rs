@@ -163,6 +163,7 @@ impl Instance<'_, '_> {
             live.value = change.after.clone();
             change = Change {
                 previous_address: change.previous_address.clone(),
+                after_identity: change.after_identity.clone(),
                 ..no_op(self, live)
             };
         }

@@ -108,6 +108,7 @@ impl Removal<'_, '_> {
     ) -> Result<Change, Diags> {
         let null = Value::null(self.schema.block.ty());
         let mut private = object.private.clone();
+        let mut after_identity = None;
         let offers = self.engine.schemas.get(&self.provider.provider);
         if offers.is_some_and(|offers| offers.plan_destroy) {
             let prior = unmarked(&object.value);
@@ -144,9 +145,11 @@ impl Removal<'_, '_> {
                 return Err(Diag::error("Provider produced invalid plan", detail).into());
             }
             private = answer.value.private.into();
+            after_identity = answer.value.identity;
         }
         Ok(Change {
             private: Arc::clone(&private),
+            after_identity,
             ..self.going(Action::Delete, object)
         })
     }

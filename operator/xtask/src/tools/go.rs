@@ -168,6 +168,20 @@ pub(super) const PROVIDERS: Module = Module {
     copies: &[],
 };
 
+/// Published providers that need a server to talk to.
+pub(super) const CLOUDS: Module = Module {
+    name: "clouds",
+    folder: "tools/clouds",
+    sources: Sources::Pins,
+    set: &[],
+    programs: &[mirror(
+        "github.com/hashicorp/terraform-provider-kubernetes",
+        "registry.terraform.io/hashicorp/kubernetes",
+        &["3.2.1"],
+    )],
+    copies: &[],
+};
+
 /// Providers of our own, for what no published one shows.
 pub(super) const TEST_PROVIDERS: Module = Module {
     name: "testproviders",

@@ -3,6 +3,7 @@
 //! A second call finds everything in place and starts no process. Nothing is taken from PATH in place of a pinned tool.
 
 mod cache;
+mod clouds;
 mod fuzz;
 mod go;
 mod mirror;
@@ -31,6 +32,9 @@ pub enum Group {
     Flux,
     /// Servers of sources on loopback: git over http and ssh, an OCI registry, and a fake module registry.
     Hosts,
+    /// The providers kubernetes and aws in a plugin mirror with those of `Providers`, and moto, which answers as AWS does;
+    /// built where they are needed.
+    Clouds,
     /// cargo-fuzz; built only when named.
     Fuzz,
     /// kubelet, kube-scheduler and kube-proxy; built only when named.
@@ -78,6 +82,17 @@ impl Group {
             }
             Group::Hosts => {
                 files.insert("ASHLAR_HOSTS", go::build(&go::HOSTS)?.join("hosts"));
+            }
+            Group::Clouds => {
+                let providers = [
+                    go::build(&go::PROVIDERS)?,
+                    go::build(&go::CLOUDS)?,
+                    clouds::aws()?,
+                ];
+                let (plugins, settings) = mirror::join(&providers)?;
+                files.insert("ASHLAR_CLOUD_MIRROR", plugins);
+                files.insert("ASHLAR_CLOUD_TERRAFORM_CONFIG", settings);
+                files.insert("ASHLAR_MOTO", clouds::moto()?);
             }
             Group::Fuzz => {
                 files.insert("ASHLAR_CARGO_FUZZ", fuzz::build()?.join("bin/cargo-fuzz"));
