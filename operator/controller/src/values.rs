@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use ashlar_config::{Input, InputValue, Module, Origin, parse_values_file};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::Plan;
-use ashlar_runner::{Given as Kept, bounded, load_module};
+use ashlar_runner::{Given as Kept, bounded, load_module, planned_inputs};
 use ashlar_value::{Marks, Value, json};
 
 /// A value, or a file of values, as it was found.
@@ -128,7 +128,13 @@ pub(crate) fn given_again(
         folders: Some(&plan.modules),
         dialect,
     };
-    let (tree, _, diags) = load_module(&plan.config, dialect, &mut library, &mut Sources::new());
+    let (tree, _, diags) = load_module(
+        &plan.config,
+        dialect,
+        &planned_inputs(plan),
+        &mut library,
+        &mut Sources::new(),
+    );
     if diags.has_errors() {
         return Err(diags);
     }

@@ -231,10 +231,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
             let needed = destroys.then(|| needs(&removed.collect()));
             finish(inputs, found, needed.as_ref().unwrap_or(&graph), &order)
         }
-        Err(diags) => Planned {
-            plan: None,
-            diags,
-        },
+        Err(diags) => Planned { plan: None, diags },
     }
 }
 

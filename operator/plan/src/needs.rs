@@ -127,7 +127,7 @@ impl Finder {
                     }
                     for (body, schema) in config.provisioner_bodies() {
                         let (found, _) = block_references(body, schema);
-                        self.subjects(path, found.iter().map(|reference| &reference.subject));
+                        self.references(path, &found);
                     }
                     self.depends_on(path, &config.depends_on);
                 }

@@ -156,11 +156,6 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// Is a plan being applied?
-    pub(crate) fn is_applying(&self) -> bool {
-        self.common.applying
-    }
-
     /// The root module's values.
     pub fn root(&self) -> &Arc<ModuleValues<'a>> {
         &self.root

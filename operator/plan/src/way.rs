@@ -5,7 +5,6 @@
 use std::collections::{BTreeMap, HashSet};
 
 use ashlar_addr::ConfigResource;
-use ashlar_config::Tree;
 use ashlar_diag::Diags;
 use ashlar_graph::Graph;
 use ashlar_state::{OutputState, State};
@@ -110,7 +109,7 @@ impl<'w, 'a> Way<'w, 'a> {
         }
         keep_known_outputs(&mut found);
         if found.diags.has_errors() && self.inputs.options.mode != Mode::Destroy {
-            undecided(self.inputs.tree, &walk.engine.values, &mut found.checks);
+            undecided(walk.graph, &walk.engine.values, &mut found.checks);
         }
         Ok(found)
     }
@@ -249,14 +248,15 @@ fn keep_known_outputs(found: &mut Found) {
 }
 
 /// Check blocks that were not reached are there all the same, undecided.
-fn undecided(tree: &Tree, values: &Values<'_>, checks: &mut BTreeMap<String, Check>) {
-    for (path, member) in &tree.members {
+fn undecided(graph: &Graph<Node>, values: &Values<'_>, checks: &mut BTreeMap<String, Check>) {
+    for node in graph.nodes() {
+        let Node::Check(path, name) = node else {
+            continue;
+        };
         for instance in values.instances(path).iter() {
-            for name in member.module.checks.keys() {
-                checks
-                    .entry(asserts::address(instance, name))
-                    .or_insert_with(|| Check::of(CheckStatus::Unknown));
-            }
+            checks
+                .entry(asserts::address(instance, name))
+                .or_insert_with(|| Check::of(CheckStatus::Unknown));
         }
     }
 }

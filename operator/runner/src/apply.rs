@@ -85,7 +85,7 @@ pub async fn apply(settings: &Settings, request: ApplyRequest<'_>, progress: &dy
 }
 
 /// The values that a plan was made with, as they were given.
-pub(crate) fn given(plan: &Plan) -> BTreeMap<Arc<str>, Input> {
+pub fn planned_inputs(plan: &Plan) -> BTreeMap<Arc<str>, Input> {
     let input = |value: &Value| Input {
         value: InputValue::Value(value.clone().unmark_deep().0, None),
         origin: Origin::Shared,
@@ -109,7 +109,7 @@ async fn attempt(
         request.confines.as_deref(),
         &request.held,
         plan.options.dialect,
-        &given(&plan),
+        &planned_inputs(&plan),
         &mut outcome.sources,
     );
     diags.extend(refused(&tree, settings));

@@ -9,11 +9,12 @@ use ashlar_state::State;
 use ashlar_value::Dialect;
 
 use crate::{
-    apply::given,
+    apply::planned_inputs,
     files::Files,
     modules::{Folders, Modules, read_folder},
     outside::SystemOutside,
     plan::{load_from, load_module},
+    redact::Redaction,
     providers::{Chosen, Place, choose, find_pinned, plugins},
     settings::Settings,
 };
@@ -52,7 +53,7 @@ pub async fn schemas_of_plan(
         None,
         &[],
         plan.options.dialect,
-        &given(plan),
+        &planned_inputs(plan),
         &mut Sources::new(),
     );
     if diags.has_errors() {
@@ -85,7 +86,7 @@ async fn fetch(
         chosen,
         Place::of(folder, &files),
         &[],
-        Arc::new(str::to_owned),
+        Redaction::none(),
         Arc::new(SystemOutside::default()),
         tree.root().dialect.version(),
     );

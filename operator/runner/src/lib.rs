@@ -19,7 +19,7 @@ mod settings;
 mod states;
 mod validate;
 
-pub use apply::{ApplyOutcome, ApplyRequest, apply};
+pub use apply::{ApplyOutcome, ApplyRequest, apply, planned_inputs};
 pub use ashlar_apply::Patience;
 pub use files::Files;
 pub use functions::ProviderFunctions;

@@ -13,7 +13,9 @@ use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
 use ashlar_port::Outside;
-use ashlar_provider::{Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Timeouts};
+use ashlar_provider::{
+    Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Redactor, Timeouts,
+};
 use ashlar_state::State;
 
 use crate::{files::Files, redact::Redaction, settings::Settings, states::OtherStates};

@@ -88,16 +88,12 @@ async fn attempt(
     let Some(chosen) = diags.take(choose(settings, &tree, &State::default()).await) else {
         return diags;
     };
-    let silent = Redaction {
-        redact: Arc::new(str::to_owned),
-        secrets: Arc::new(|_, _| {}),
-    };
     let plugins = plugins(
         settings,
         chosen,
         Place::of(&folder, &caps),
         &[],
-        silent,
+        Redaction::none(),
         outside,
         dialect.version(),
     );

@@ -74,6 +74,7 @@ pub(crate) fn steps(plan: &Plan) -> String {
             id: StepId(at),
             step,
             changes: &plan.changes,
+            invocations: &plan.invocations,
         };
         out.push_str(&format!("  {line}\n"));
     }

@@ -1,9 +1,13 @@
 //! Replaces what differs from run to run, or from machine to machine, by stable words; as the records were.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::LazyLock};
 
 use regex::Regex;
 use serde_json::{Map, Value as Json};
+
+static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    Regex::new(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b").ok()
+});
 
 /// Normalises the steps of one scenario; `words` are folders and hosts, longest first.
 pub(super) fn normalise(steps: Vec<Json>, words: &[(String, &str)]) -> Vec<Json> {
@@ -98,8 +102,11 @@ impl Names {
         for (key, word) in &self.deposed {
             text = text.replace(key.as_str(), word);
         }
-        let Ok(pattern) = Regex::new(r"(?i)\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b")
-        else {
+        // Most texts have none, and need not be looked through.
+        if !text.contains('-') {
+            return text;
+        }
+        let Some(pattern) = &*UUID else {
             return text;
         };
         let uuids = &mut self.uuids;

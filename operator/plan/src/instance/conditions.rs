@@ -82,12 +82,8 @@ pub fn check(
     )
 }
 
-/// Stands where a message would, were there one that may be shown.
-const NO_MESSAGE: &str =
-    "The condition does not hold, and its message is not fit to be shown or not known yet.";
-
 /// One condition's status, or what its author says where it does not hold; and what is wrong with the condition itself.
-fn check_one(condition: &CheckRule, scope: &dyn Scope) -> (Result<CheckStatus, Option<String>>, Diags) {
+fn check_one(condition: &CheckRule, scope: &dyn Scope) -> (Result<CheckStatus, String>, Diags) {
     const INVALID: &str = "Invalid condition result";
     let (value, mut diags) = evaluate(&condition.condition, scope);
     let (message, remarks) = message(condition, scope);
