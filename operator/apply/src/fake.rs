@@ -1,11 +1,11 @@
-//! A store and a clock for tests, which fail and go on as they are told.
+//! A store and a clock for tests, which fail and go on as they are told, and no provisioners.
 
 use std::{sync::Mutex, task::Poll};
 
 use ashlar_addr::DeposedKey;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::lock;
-use ashlar_port::{Outside, Record, RunStore};
+use ashlar_port::{Outside, ProviderDiag, ProvisionRequest, Provisioners, Record, RunStore};
 use async_trait::async_trait;
 
 #[derive(Default)]
@@ -49,6 +49,18 @@ impl Fake {
         inner.failures -= 1;
         Err(Diag::error("Failed to store", "The store is away.").into())
     }
+}
+
+/// No machine that a provisioner could reach.
+pub(crate) struct NoProvisioners;
+
+#[async_trait]
+impl Provisioners for NoProvisioners {
+    async fn provision(&self, _: ProvisionRequest<'_>) -> Vec<ProviderDiag> {
+        Vec::new()
+    }
+
+    async fn stop(&self) {}
 }
 
 #[async_trait]

@@ -163,7 +163,11 @@ mod tests {
         let (resolved, faults) = resolve_variables(module, &first, Absent::Refused, &mut sources);
         assert!(faults.is_empty(), "{faults}");
         let again = to_be_given_again(module, &first);
-        let kept: BTreeMap<_, _> = resolved.values.into_iter().filter(|(name, _)| &**name != "e").collect();
+        let kept: BTreeMap<_, _> = resolved
+            .values
+            .into_iter()
+            .filter(|(name, _)| &**name != "e")
+            .collect();
         let (values, told) = variables_at_apply(module, &kept, &again, &inputs(then), &mut sources);
         let summaries: Vec<_> = told.iter().map(|diag| &*diag.summary).collect();
         assert_eq!(summaries, expected);

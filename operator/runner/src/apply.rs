@@ -17,7 +17,7 @@ use crate::{
     functions::ProviderFunctions,
     modules::Modules,
     outside::SystemOutside,
-    plan::{bounded, home, load_from},
+    plan::{Around, bounded, home, load_from},
     providers::{Place, find_pinned, launch_options, plugins},
     provisioners::refused,
     redact::redactor,
@@ -105,9 +105,11 @@ async fn attempt(
     let (tree, _, mut diags) = load_from(
         &Modules::Kept(plan.modules.clone()),
         &plan.config,
-        &request.folder,
-        request.confines.as_deref(),
-        &request.held,
+        Around {
+            folder: &request.folder,
+            confines: request.confines.as_deref(),
+            held: &request.held,
+        },
         plan.options.dialect,
         &planned_inputs(&plan),
         &mut outcome.sources,

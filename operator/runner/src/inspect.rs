@@ -13,9 +13,9 @@ use crate::{
     files::Files,
     modules::{Folders, Modules, read_folder},
     outside::SystemOutside,
-    plan::{load_from, load_module},
-    redact::Redaction,
+    plan::{Around, load_from, load_module},
     providers::{Chosen, Place, choose, find_pinned, plugins},
+    redact::Redaction,
     settings::Settings,
 };
 
@@ -49,9 +49,11 @@ pub async fn schemas_of_plan(
     let (tree, _, diags) = load_from(
         &Modules::Kept(plan.modules.clone()),
         &plan.config,
-        folder,
-        None,
-        &[],
+        Around {
+            folder,
+            confines: None,
+            held: &[],
+        },
         plan.options.dialect,
         &planned_inputs(plan),
         &mut Sources::new(),

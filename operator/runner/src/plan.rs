@@ -105,17 +105,28 @@ fn root_files(files: &[(Arc<str>, Arc<str>)]) -> SourceFiles {
     root.cloned().collect()
 }
 
+/// Where a run finds files.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    pub(crate) folder: &'a Path,
+    pub(crate) confines: Option<&'a Path>,
+    pub(crate) held: &'a [PathBuf],
+}
+
 /// Loads a run's modules from where they are.
 pub(crate) fn load_from(
     modules: &Modules,
     files: &[(Arc<str>, Arc<str>)],
-    folder: &Path,
-    confines: Option<&Path>,
-    held: &[PathBuf],
+    around: Around<'_>,
     dialect: Dialect,
     given: &BTreeMap<Arc<str>, Input>,
     sources: &mut Sources,
 ) -> (Tree, SourceFiles, Diags) {
+    let Around {
+        folder,
+        confines,
+        held,
+    } = around;
     match modules {
         Modules::Beside | Modules::Fetched(_) => {
             let root = folder.to_owned();
@@ -186,9 +197,11 @@ async fn attempt(
     let (tree, files, faults) = load_from(
         &request.modules,
         &request.files,
-        &request.folder,
-        request.confines.as_deref(),
-        &request.held,
+        Around {
+            folder: &request.folder,
+            confines: request.confines.as_deref(),
+            held: &request.held,
+        },
         request.options.dialect,
         &request.inputs,
         sources,

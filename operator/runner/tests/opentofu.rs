@@ -41,6 +41,7 @@ fn settings(scratch: &Path) -> Settings {
             reach: Reach::guarded(Vec::new()),
             agent: None,
         },
+        states: None,
         schemas: Default::default(),
         digests: Default::default(),
     }
@@ -113,7 +114,7 @@ async fn a_computed_prevent_destroy_holds_for_whatever_would_go() {
     check(sensitive, Mode::Normal, "true", &[INVALID, INVALID]).await;
     let counted = resource(1, "prevent_destroy = count.index == 0 && var.p");
     let reference = "Invalid reference in prevent_destroy";
-    check(counted, Mode::Normal, "true", &[reference, reference]).await;
+    check(counted, Mode::Normal, "true", &[reference]).await;
     check(
         resource(0, "prevent_destroy = true"),
         Mode::Normal,

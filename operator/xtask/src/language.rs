@@ -14,7 +14,7 @@ use ashlar_value::Dialect;
 use ashlar_xtask::layout;
 use serde::Deserialize;
 
-use self::table::{CHAPTERS, Chapter, Row};
+use self::table::{Chapter, Row, chapters};
 
 /// Where it belongs.
 pub(crate) const FILE: &str = "docs/language.md";
@@ -85,7 +85,7 @@ pub(crate) fn text() -> Result<String> {
         "The languages are those of Terraform {} and OpenTofu {}.",
         records.terraform.version, records.opentofu.version
     );
-    for chapter in CHAPTERS {
+    for chapter in chapters() {
         write_chapter(&mut out, chapter, &records)?;
     }
     out.push_str("\n## Arguments of provisioners and connections\n");

@@ -15,7 +15,10 @@ use ashlar_value::{
 use async_trait::async_trait;
 
 use super::*;
-use crate::{Inputs, Patience, apply, fake::Fake};
+use crate::{
+    Inputs, Patience, apply,
+    fake::{Fake, NoProvisioners},
+};
 
 /// A provider with one action, which ends as it is told; nothing else is asked of it.
 #[derive(Clone)]
@@ -213,6 +216,7 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
         tree: &tree,
         schemas: &schemas,
         providers: &Fire(answer),
+        provisioners: &NoProvisioners,
         caps: &NoCaps,
         outside: &store,
         progress: &Unwatched,

@@ -3,11 +3,12 @@ mod ephemeral;
 use ashlar_diag::Sources;
 use ashlar_funcs::NoCaps;
 use ashlar_plan::{FunctionResults, Options, Step};
-use ashlar_port::{Provider, ProviderDiag, ProvisionRequest, Record, Unwatched};
+use ashlar_port::{Provider, Record, Unwatched};
 use ashlar_value::{Dialect, schema::ProviderSchema};
 use async_trait::async_trait;
 
 use super::*;
+use crate::fake::NoProvisioners;
 
 /// A world without providers, in which time stands still and nothing is kept.
 struct Nowhere;
@@ -21,15 +22,6 @@ impl Providers for Nowhere {
     async fn start(&self, _: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
         Err(Diag::error("No providers", "").into())
     }
-}
-
-#[async_trait]
-impl Provisioners for Nowhere {
-    async fn provision(&self, _: ProvisionRequest<'_>) -> Vec<ProviderDiag> {
-        Vec::new()
-    }
-
-    async fn stop(&self) {}
 }
 
 #[async_trait]
@@ -114,7 +106,7 @@ fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
         tree: &tree,
         schemas: &Schemas::new(),
         providers: &Nowhere,
-        provisioners: &Nowhere,
+        provisioners: &NoProvisioners,
         caps: &NoCaps,
         outside: &Nowhere,
         progress: &Unwatched,

@@ -156,7 +156,7 @@ impl Rig {
             let words: Vec<(String, &str)> = made.iter().map(|text| (text.clone(), MADE)).collect();
             let facts = [got, expected].map(|facts| normalise::normalise(vec![facts], &words).remove(0));
             let [got, expected] = facts;
-            let same = compare::compare(&json!([expected]), &[got.clone()]);
+            let same = compare::compare(&json!([expected]), std::slice::from_ref(&got));
             let outcome = same.and_then(|()| match name {
                 "again" | "and again" | "taken over" => all(&got, &["no-op"]),
                 "gone" if group != "offline" => all(&got, &["create"]),

@@ -394,6 +394,8 @@ fn run(text: &str, state: State, mode: Mode) -> Ran {
         progress: &Unwatched,
         timestamp: String::new(),
         generate: None,
+        checked: Default::default(),
+        places: Default::default(),
     }));
     let mut told: Vec<String> = planned
         .diags
@@ -415,6 +417,7 @@ fn run(text: &str, state: State, mode: Mode) -> Ran {
             tree: &tree,
             schemas: &schemas,
             providers: &providers,
+            provisioners: &crate::fake::NoProvisioners,
             caps: &NoCaps,
             outside: &*world,
             progress: &Unwatched,

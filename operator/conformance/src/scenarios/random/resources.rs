@@ -225,10 +225,10 @@ pub(super) fn lifecycle(body: &mut Body, kind: &Kind, maker: &mut Maker<'_>) {
             }
         }
     }
-    if maker.chance.odds(8) {
-        if let Some(block) = condition("precondition", maker) {
-            body.single("lifecycle").0.push(Item::Block(block));
-        }
+    if maker.chance.odds(8)
+        && let Some(block) = condition("precondition", maker)
+    {
+        body.single("lifecycle").0.push(Item::Block(block));
     }
     if maker.chance.odds(8) {
         let own: Vec<Ref> = kind
