@@ -1,13 +1,14 @@
 //! The digest that names a plan, and that an approval names.
 //!
 //! It covers what would be done and nothing else: configuration, variables, providers, options, the changes with keyed
-//! hashes of their values and of what providers hand on, what was read and computed of which something planned is still to
-//! be made, and the steps in their order. Not in it: source revisions, times, serials, untouched objects. It also covers the workspace's identity and the last plan whose apply began, so an approval is spent once. Two plans with one
-//! digest do the same; whoever has no key learns nothing of the values.
+//! hashes of their values and of what providers hand on, the objects that they are evaluated from, and the steps in their
+//! order. Not in it: source revisions, times, serials, objects that nothing planned depends on. It also covers the workspace's
+//! identity and the last plan whose apply began, so an approval is spent once. Two plans with one digest do the same; whoever
+//! has no key learns nothing of the values.
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
 
-use ashlar_addr::{ConfigResource, Mode as ResourceMode, Target};
+use ashlar_addr::{ConfigResource, Target};
 use ashlar_value::Value;
 use hmac::{Hmac, Mac};
 use serde_json::{Value as Json, json};
@@ -15,7 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     model::{Action, Change, Importing, Invocation, Mode, Plan},
-    steps::{Line, StepId},
+    steps::{Line, Op, Step, StepId},
     wire::fingerprint_bytes,
 };
 
@@ -155,7 +156,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         "config": config_digest(plan.config.iter().map(|(name, text)| (&**name, &**text))),
         "modules": modules,
         "packages": packages,
-        "data": data_read(plan, seed.key),
+        "lookedAt": looked_at(plan, seed.key),
         "functions": hex::encode(Sha256::digest(plan.functions.to_bytes())),
         "variables": variables,
         "providers": providers,
@@ -185,33 +186,53 @@ fn addresses(named: &[Target]) -> Vec<String> {
     named.iter().map(ToString::to_string).collect()
 }
 
-/// What was read of data sources that planned objects depend on while something of those is not known yet: it may go into
-/// what becomes known, and the change does not tell it.
-fn data_read(plan: &Plan, key: &[u8]) -> Vec<Json> {
-    let open = |change: &&Change| change.is_effective() && !change.after.is_wholly_known();
-    let needed: BTreeSet<&ConfigResource> = plan
-        .changes
-        .iter()
-        .filter(open)
-        .flat_map(|change| change.dependencies.iter())
-        .filter(|resource| resource.resource.mode == ResourceMode::Data)
-        .collect();
-    // Nothing tells what an action depends on, so all that was read counts where one's configuration is still open.
-    let all = plan
-        .invocations
-        .iter()
-        .any(|invocation| !invocation.config.is_wholly_known());
-    let read = plan.prior_state.objects().filter_map(|(address, _, object)| {
-        let resource = &address.resource;
-        let is_needed =
-            needed.contains(&resource.config()) || all && resource.resource.mode == ResourceMode::Data;
-        is_needed.then(|| json!([address.to_string(), keyed_bytes(key, &object.attributes)]))
-    });
-    if needed.is_empty() && !all {
-        Vec::new()
-    } else {
-        read.collect()
+/// What apply evaluates anew, of which the changes do not tell all: the objects, read or kept, that stand behind the
+/// configuration of providers, what is made, read, opened or invoked, and outputs. That includes what only the order of such
+/// steps shows; an object that nothing planned depends on is left out.
+fn looked_at(plan: &Plan, key: &[u8]) -> Vec<Json> {
+    let acts = |op: &Op| match op {
+        Op::Configure(_)
+        | Op::Write(_)
+        | Op::Read(_)
+        | Op::Delete(_)
+        | Op::Invoke(_)
+        | Op::Action(_)
+        | Op::Open(_) => true,
+        Op::Output(module, name) => {
+            let change = plan.outputs.get(name).filter(|_| module.is_root());
+            change.is_some_and(|change| change.action != Action::NoOp)
+        }
+        _ => false,
+    };
+    // These are waited for, and tell nothing.
+    let is_silent = |op: &Op| {
+        matches!(
+            op,
+            Op::Delete(_) | Op::Drop(_) | Op::Forget(_) | Op::Join(_) | Op::Close(_) | Op::Release(_)
+        )
+    };
+    let numbered = (0..).map(StepId).zip(&plan.steps);
+    let mut open: Vec<(StepId, &Step)> = numbered.filter(|(_, step)| acts(&step.op)).collect();
+    let mut seen: HashSet<StepId> = open.iter().map(|(id, _)| *id).collect();
+    let mut resources: HashSet<&ConfigResource> = HashSet::new();
+    while let Some((_, step)) = open.pop() {
+        if let Op::Settle(resource) = &step.op {
+            resources.insert(resource);
+        }
+        for id in &step.after {
+            let needed = plan.steps.get(id.0 as usize).filter(|step| !is_silent(&step.op));
+            if let Some(needed) = needed.filter(|_| seen.insert(*id)) {
+                open.push((*id, needed));
+            }
+        }
     }
+    let objects = plan.prior_state.objects();
+    let looked_at = objects.filter(|(address, ..)| resources.contains(&address.resource.config()));
+    let told = looked_at.map(|(address, deposed, object)| {
+        let deposed = deposed.map(|key| key.to_string());
+        json!([address.to_string(), deposed, keyed_bytes(key, &object.attributes)])
+    });
+    told.collect()
 }
 
 fn invocation_json(invocation: &Invocation, key: &[u8]) -> Json {
@@ -361,6 +382,38 @@ mod tests {
         assert_eq!(kept.options, plan.options);
         assert_eq!(kept.invocations, plan.invocations);
         assert_eq!(kept.steps, plan.steps);
+    }
+
+    #[test]
+    fn what_planned_things_are_evaluated_from_is_in_it_and_nothing_else() {
+        let told = |name: &str, content: &str| {
+            let state = format!(
+                r#"{{"version":4,"terraform_version":"1.15.5","serial":1,"lineage":"l","outputs":{{}},"resources":[
+                {{"mode":"data","type":"kiln_glaze","name":"{name}","provider":"provider[\"h.example/n/kiln\"]",
+                "instances":[{{"schema_version":0,"attributes":{{"id":"{content}"}},"sensitive_attributes":[]}}]}}]}}"#
+            );
+            let mut plan = sample();
+            plan.prior_state = ashlar_state::read(state.as_bytes()).unwrap();
+            let settle = |name: &str| Op::Settle(format!("data.kiln_glaze.{name}").parse().unwrap());
+            let op = |op, after: &[u32]| Step {
+                op,
+                after: after.iter().copied().map(StepId).collect(),
+            };
+            let local = Op::Local(ashlar_addr::Module::default(), "l".into());
+            // A provider's configuration comes from one; the other only goes before something.
+            plan.steps = vec![
+                op(settle("near"), &[]),
+                op(local, &[0]),
+                op(Op::Configure("provider[\"h.example/n/kiln\"]".parse().unwrap()), &[1]),
+                op(settle("far"), &[]),
+                op(Op::Join(0), &[3]),
+                op(Op::Delete(1), &[2, 4]),
+            ];
+            of(&plan)
+        };
+        assert_ne!(told("near", "1"), told("near", "2"));
+        assert_eq!(told("far", "1"), told("far", "2"));
+        assert_eq!(told("far", "1"), told("elsewhere", "1"));
     }
 
     fn step(after: &[u32]) -> Step {
