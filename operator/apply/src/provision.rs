@@ -64,7 +64,9 @@ impl Run<'_> {
             }
             (None, None) => None,
         };
-        let Some((member, provisioners, around)) = found else {
+        let runs =
+            |(_, provisioners, _): &(_, &Vec<Provisioner>, _)| provisioners.iter().any(|one| one.on_destroy);
+        let Some((member, provisioners, around)) = found.filter(runs) else {
             return diags;
         };
         let module = self

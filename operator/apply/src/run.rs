@@ -257,7 +257,7 @@ impl<'a> Run<'a> {
                 dirty,
             ),
             provisioners: inputs.provisioners,
-            order: Order::of(all.as_ref().unwrap_or(&graph), &graph, &sight),
+            order: Order::of(all.as_ref(), &graph, &sight),
             counts: Mutex::default(),
             checks: Mutex::new(checks_before(plan)),
             instances: Mutex::default(),

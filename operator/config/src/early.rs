@@ -419,11 +419,23 @@ impl<'m> Early<'m> {
         if diags.has_errors() {
             return Err(diags);
         }
-        if self.dialect() == Dialect::OpenTofu && value.marks().contains(Mark::Sensitive) {
-            let detail = "What is sensitive cannot tell where a module is.";
-            return Err(Diag::error("Sensitive value not allowed", detail)
-                .at(expr.span)
-                .into());
+        let hidden = [
+            (
+                Mark::Sensitive,
+                "Sensitive value not allowed",
+                "What is sensitive cannot tell where a module is.",
+            ),
+            (
+                Mark::Ephemeral,
+                "Ephemeral value not allowed",
+                "What is ephemeral cannot tell where a module is: it is not kept, and applying needs the same module.",
+            ),
+        ];
+        let hidden = hidden
+            .into_iter()
+            .find(|(mark, ..)| value.marks().contains(*mark));
+        if let Some((_, summary, detail)) = hidden.filter(|_| self.dialect() == Dialect::OpenTofu) {
+            return Err(Diag::error(summary, detail).at(expr.span).into());
         }
         if !value.is_wholly_known() {
             let detail =

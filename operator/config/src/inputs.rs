@@ -1,4 +1,4 @@
-//! Values for the root module's variables: gathered, converted, validated.
+//! Values for the root module's variables: gathered and converted.
 //!
 //! Called once per run, before planning. Rules: Terraform `backend/backendrun/unparsed_value.go`,
 //! `command/arguments/vars.go`, `terraform/eval_variable.go`. No value is put into a diagnostic.

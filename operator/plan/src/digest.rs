@@ -8,7 +8,8 @@
 
 use std::collections::HashSet;
 
-use ashlar_addr::{ConfigResource, Target};
+use ashlar_addr::{ConfigResource, DeposedKey, ResourceInstance, Target};
+use ashlar_state::Object;
 use ashlar_value::Value;
 use hmac::{Hmac, Mac};
 use serde_json::{Value as Json, json};
@@ -130,7 +131,9 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .collect();
     // Drift is part of what a refresh-only run would take over; otherwise the changes tell all.
     let drift = if plan.options.mode == Mode::RefreshOnly {
-        changes(&plan.drift)
+        let deposed = plan.prior_state.objects().filter(|(_, key, _)| key.is_some());
+        let deposed = deposed.map(|(address, key, object)| object_json(&address, key, object, seed.key));
+        changes(&plan.drift).into_iter().chain(deposed).collect()
     } else {
         Vec::new()
     };
@@ -228,11 +231,20 @@ fn looked_at(plan: &Plan, key: &[u8]) -> Vec<Json> {
     }
     let objects = plan.prior_state.objects();
     let looked_at = objects.filter(|(address, ..)| resources.contains(&address.resource.config()));
-    let told = looked_at.map(|(address, deposed, object)| {
-        let deposed = deposed.map(|key| key.to_string());
-        json!([address.to_string(), deposed, keyed_bytes(key, &object.attributes)])
-    });
-    told.collect()
+    looked_at
+        .map(|(address, deposed, object)| object_json(&address, deposed, object, key))
+        .collect()
+}
+
+/// An object of the state.
+fn object_json(address: &ResourceInstance, deposed: Option<DeposedKey>, object: &Object, key: &[u8]) -> Json {
+    let deposed = deposed.map(|key| key.to_string());
+    // However it is laid out, which depends on who wrote the state.
+    let attributes = match serde_json::from_slice::<Json>(&object.attributes) {
+        Ok(read) => keyed_bytes(key, read.to_string().as_bytes()),
+        Err(_) => keyed_bytes(key, &object.attributes),
+    };
+    json!([address.to_string(), deposed, attributes])
 }
 
 fn invocation_json(invocation: &Invocation, key: &[u8]) -> Json {
@@ -390,7 +402,7 @@ mod tests {
             let state = format!(
                 r#"{{"version":4,"terraform_version":"1.15.5","serial":1,"lineage":"l","outputs":{{}},"resources":[
                 {{"mode":"data","type":"kiln_glaze","name":"{name}","provider":"provider[\"h.example/n/kiln\"]",
-                "instances":[{{"schema_version":0,"attributes":{{"id":"{content}"}},"sensitive_attributes":[]}}]}}]}}"#
+                "instances":[{{"schema_version":0,"attributes":{{ "id": "{content}" }},"sensitive_attributes":[]}}]}}]}}"#
             );
             let mut plan = sample();
             plan.prior_state = ashlar_state::read(state.as_bytes()).unwrap();
@@ -404,11 +416,16 @@ mod tests {
             plan.steps = vec![
                 op(settle("near"), &[]),
                 op(local, &[0]),
-                op(Op::Configure("provider[\"h.example/n/kiln\"]".parse().unwrap()), &[1]),
+                op(
+                    Op::Configure("provider[\"h.example/n/kiln\"]".parse().unwrap()),
+                    &[1],
+                ),
                 op(settle("far"), &[]),
                 op(Op::Join(0), &[3]),
                 op(Op::Delete(1), &[2, 4]),
             ];
+            let stored = crate::wire::encode(&plan, "1.15.5").unwrap();
+            assert_eq!(of(&crate::wire::decode(&stored).unwrap()), of(&plan));
             of(&plan)
         };
         assert_ne!(told("near", "1"), told("near", "2"));

@@ -3,14 +3,14 @@
 //! It starts and configures providers and hands out permits for their calls; what to do with one is decided elsewhere.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap},
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use ashlar_addr::{AbsResource, Provider as ProviderAddr, ProviderConfig};
+use ashlar_addr::{AbsResource, Module as ModuleAddr, Provider as ProviderAddr, ProviderConfig};
 use ashlar_config::{ProviderBlock, Tree};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::{block_references, decode_block};
@@ -53,6 +53,8 @@ pub struct Engine<'a> {
     started: Mutex<Vec<Arc<dyn Provider>>>,
     /// Those that took their configuration; nothing may be asked of others.
     configured: Mutex<BTreeMap<ProviderConfig, Arc<dyn Provider>>>,
+    /// What modules tell providers about themselves, evaluated once.
+    metas: Mutex<HashMap<(ModuleAddr, ProviderAddr), Value>>,
     permits: Semaphore,
     /// Did a provider refuse a configuration that no value could mend?
     refused: AtomicBool,
@@ -85,6 +87,7 @@ impl<'a> Engine<'a> {
             providers,
             started: Mutex::default(),
             configured: Mutex::default(),
+            metas: Mutex::default(),
             permits: Semaphore::new(options.parallelism.max(1)),
             refused: AtomicBool::new(false),
         }
@@ -230,13 +233,19 @@ impl<'a> Engine<'a> {
                 format!("{resource} belongs to a provider that takes no provider_meta. Take the block out.");
             return Err(Diag::error(summary, detail).at(meta.provider).into());
         };
+        let of = (declared.module.clone(), provider.clone());
+        if let Some(known) = lock(&self.metas).get(&of) {
+            return Ok(Some(known.clone()));
+        }
         // It refers to nothing, and the module's instance may be gone.
         let module = self.values.bare(member, resource.module.clone());
         let (value, diags) = decode_block(&meta.body, &schema.block, &module.scope());
         if diags.has_errors() {
             return Err(diags);
         }
-        Ok(Some(unmarked(&value)))
+        let value = unmarked(&value);
+        lock(&self.metas).insert(of, value.clone());
+        Ok(Some(value))
     }
 
     /// Ends all providers.

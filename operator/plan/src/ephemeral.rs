@@ -16,6 +16,7 @@ use ashlar_diag::{Diags, Severity};
 use ashlar_graph::Graph;
 use ashlar_port::{Activity, Opened, Outside, Provider, ProviderDiag};
 use ashlar_syntax::Body;
+use ashlar_value::Value;
 use futures::{
     StreamExt,
     channel::mpsc::{UnboundedReceiver, UnboundedSender, unbounded},
@@ -26,10 +27,11 @@ use futures::{
 
 use crate::{
     engine::{Engine, lock},
+    expand::expand_resource,
     instance::Instance,
     model::Check,
     provider_diags::place_all,
-    values::{ModuleValues, combine},
+    values::{Expansion, ModuleValues, combine},
 };
 
 /// The least time from one renewal to the next, in milliseconds: a provider that always asks for one at once gets no more.
@@ -49,7 +51,10 @@ struct Open<'a> {
     address: ResourceInstance,
     provider: Arc<dyn Provider>,
     body: &'a Body,
-    /// What the provider wants back; nothing once it is closed. Held while it is renewed or closed.
+    /// What the provider wants back when it is closed: what it gave when this was opened, whatever renewals gave since (Terraform
+    /// `node_resource_ephemeral.go`).
+    opened: Vec<u8>,
+    /// What it wants back when it is renewed; nothing once it is closed. Held while it is renewed or closed.
     private: async_lock::Mutex<Option<Vec<u8>>>,
 }
 
@@ -77,6 +82,7 @@ impl<'a> Ephemerals<'a> {
             address: address.clone(),
             provider,
             body,
+            opened: opened.private.clone(),
             private: async_lock::Mutex::new(Some(opened.private.clone())),
         });
         if let Some(at) = opened.renew_at {
@@ -164,10 +170,10 @@ impl<'a> Engine<'a> {
         let mut diags = Diags::new();
         for open in all {
             let _permit = self.permit().await;
-            let Some(private) = open.private.lock().await.take() else {
+            if open.private.lock().await.take().is_none() {
                 continue;
-            };
-            let call = open.provider.close_ephemeral(open.kind(), &private);
+            }
+            let call = open.provider.close_ephemeral(open.kind(), &open.opened);
             let is_error = |diag: &ProviderDiag| diag.severity == Severity::Error;
             let told = self
                 .watched(
@@ -213,7 +219,7 @@ impl<'a> Engine<'a> {
             .resource_schema(&config.provider_config.provider, &resource.resource)
             .map_err(|diags| diags.map(|diag| diag.or_at(config.header)))?;
         let address = resource.resource.within(module.address.clone());
-        let expansion = crate::expand(config.count.as_ref(), config.for_each.as_ref(), &module.scope())?;
+        let expansion = expand_resource(config, &module.scope())?;
         let keys = expansion.keys();
         let opened = join_all(keys.iter().map(|key| async {
             let instance = Instance {
@@ -248,7 +254,11 @@ impl<'a> Engine<'a> {
         if diags.has_errors() {
             return Err(diags);
         }
-        module.set_resource(&resource.resource, combine(&expansion, values));
+        let value = match expansion {
+            Expansion::Switched(false) => Value::null(schema.block.ty()),
+            expansion => combine(&expansion, values),
+        };
+        module.set_resource(&resource.resource, value);
         Ok(diags)
     }
 }

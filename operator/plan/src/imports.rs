@@ -14,7 +14,7 @@ use ashlar_graph::Graph;
 use ashlar_port::{ImportRequest, Imported, Provider};
 use ashlar_state::{State, Status};
 use ashlar_syntax::{Expr, ExprKind, Literal, Step, Traversal};
-use ashlar_value::{Mark, Type, Value, convert};
+use ashlar_value::{Mark, Marks, Type, Value, convert};
 
 use crate::{
     engine::{Engine, resource_schema},
@@ -202,7 +202,7 @@ fn object(
     if diags.has_errors() {
         return Err(diags);
     }
-    let (value, _) = value.unmark_deep();
+    let (value, marks) = value.unmark_deep();
     if value.is_null() {
         return Err(fail("The identity of the object to be imported is null."));
     }
@@ -211,7 +211,16 @@ fn object(
             "The identity of the object to be imported is known only after apply. Make it depend on known values only.",
         ));
     }
-    Ok(Importing::Identity(value))
+    Ok(Importing::Identity(hidden(value, marks)))
+}
+
+/// What was sensitive or ephemeral is kept with the plan, since apply needs it, and is shown nowhere.
+fn hidden(value: Value, marks: Marks) -> Value {
+    if marks == Marks::NONE {
+        value
+    } else {
+        value.with_marks(Marks::SENSITIVE)
+    }
 }
 
 fn by_id(id: &Expr, scope: &dyn Scope) -> Result<Value, Diags> {
@@ -232,7 +241,7 @@ fn by_id(id: &Expr, scope: &dyn Scope) -> Result<Value, Diags> {
     let value = convert(&value, &Type::String)
         .map_err(|_| fail("The id of the object to be imported is no string."))?;
     match value.as_str() {
-        Some(text) if !text.is_empty() => Ok(value.with_marks(marks.without(Mark::Ephemeral))),
+        Some(text) if !text.is_empty() => Ok(hidden(value.clone(), marks)),
         _ => Err(fail("The id of the object to be imported is empty.")),
     }
 }

@@ -185,7 +185,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
             diags: faults,
         };
     }
-    let order = Order::of(whole, &graph, &sight);
+    let order = Order::of(all.as_ref(), &graph, &sight);
     let way = Way {
         inputs: &inputs,
         order: &order,

@@ -449,11 +449,28 @@ impl Plan {
             Mode::RefreshOnly => {
                 let known = |output: &&OutputChange| output.after.is_wholly_known();
                 self.drift.iter().any(|change| change.action != Action::NoOp)
+                    || self.deposed_have_changed()
                     || self.changed_outputs().filter(known).count() > 0
                     || !self.invocations.is_empty()
             }
             Mode::Normal | Mode::Destroy => self.has_changes(),
         }
+    }
+
+    /// Has a deposed object changed, or gone, outside? Drift tells of current ones only. A deposed object keeps its key when
+    /// it moves.
+    fn deposed_have_changed(&self) -> bool {
+        let deposed = |state: &State| {
+            let objects = state.objects();
+            let of = objects.filter_map(|(_, key, object)| key.map(|key| (key, object.clone())));
+            let read = of.map(|(key, object)| {
+                let attributes = serde_json::from_slice::<serde_json::Value>(&object.attributes);
+                (key, attributes.unwrap_or_default())
+            });
+            read.collect::<Vec<_>>()
+        };
+        let (before, after) = (deposed(&self.previous_state), deposed(&self.prior_state));
+        before.len() != after.len() || before.iter().any(|one| !after.contains(one))
     }
 
     /// Does it hold all that the configuration asks for?

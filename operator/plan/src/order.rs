@@ -1,7 +1,7 @@
 //! What follows from the graph for each resource: what it depends on, and whether its replacement must come first.
 
 use std::{
-    collections::{BTreeSet, HashMap},
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -28,13 +28,12 @@ enum Instances {
 impl Order {
     /// Reads them off the graph of everything and, where a run is limited, the acyclic part of it that is walked: what is
     /// recorded is the same whatever is left out, but what is left out forces no order.
-    pub fn of(whole: &Graph<Node>, walked: &Graph<Node>, sight: &Sight<'_>) -> Self {
+    pub fn of(whole: Option<&Graph<Node>>, walked: &Graph<Node>, sight: &Sight<'_>) -> Self {
         let order = walked.order().unwrap_or_default();
         let created_first = created_first(walked, &order, sight);
-        let dependencies = if whole.len() == walked.len() {
-            dependencies(walked, &order)
-        } else {
-            dependencies(whole, &whole.order().unwrap_or_default())
+        let dependencies = match whole {
+            None => dependencies(walked, &order),
+            Some(whole) => dependencies(whole, &whole.order().unwrap_or_default()),
         };
         Self {
             dependencies,
@@ -112,7 +111,8 @@ fn created_first(
     sight: &Sight<'_>,
 ) -> HashMap<ConfigResource, Instances> {
     let mut forced: BTreeSet<&Node> = BTreeSet::new();
-    let mut named = HashMap::new();
+    // Looked for when the first is asked for, of all nodes at once.
+    let mut named: Option<HashMap<Node, BTreeMap<ConfigResource, BTreeSet<InstanceKey>>>> = None;
     let mut found = HashMap::new();
     for node in order.iter().rev() {
         let config = match node {
@@ -137,15 +137,12 @@ fn created_first(
         let whole = own
             || !repeats
             || by.iter().any(|dependent| {
-                let of = named.entry(*dependent).or_insert_with(|| {
-                    let nodes = [(*dependent).clone()];
-                    needs(sight, &nodes).map(|needs| needs.keys).collect::<Vec<_>>()
+                let named = named.get_or_insert_with(|| {
+                    let all = needs(sight, order).map(|needs| (needs.node, needs.keys));
+                    all.collect()
                 });
-                let these: Vec<_> = of
-                    .iter()
-                    .filter_map(|keys| keys.get(resource))
-                    .flatten()
-                    .collect();
+                let these = named.get(*dependent).and_then(|keys| keys.get(resource));
+                let these: Vec<_> = these.into_iter().flatten().collect();
                 keys.extend(these.iter().map(|key| (*key).clone()));
                 these.is_empty() || these.contains(&&InstanceKey::None)
             });

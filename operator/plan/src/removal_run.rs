@@ -14,8 +14,8 @@ use ashlar_addr::{
 use ashlar_config::Tree;
 use ashlar_diag::Diags;
 use ashlar_graph::Graph;
-use ashlar_state::{Object, ResourceState, State};
-use ashlar_value::Value;
+use ashlar_state::{Object, State};
+use ashlar_value::{Type, Value};
 use futures::future::join_all;
 
 use crate::{
@@ -26,6 +26,7 @@ use crate::{
         stored::read_stored,
     },
     model::{Action, Change, Check, CheckStatus},
+    needs::condition_nodes,
     node::Node,
     outputs,
     parts::{add_vacant, checked_address},
@@ -34,7 +35,8 @@ use crate::{
     walk::Found,
 };
 
-/// The providers that objects in state are managed with, and what their configuration needs. What a resource refers to does
+/// The providers that objects in state are managed with, and what their configuration needs, and what tells whether an object
+/// may go. What a resource refers to does
 /// not matter, unless it is ephemeral: its value is what state holds.
 pub(crate) fn needs_of_providers(
     graph: &Graph<Node>,
@@ -42,16 +44,25 @@ pub(crate) fn needs_of_providers(
     state: &State,
     is_removed: impl Fn(&AbsResource) -> bool,
 ) -> Graph<Node> {
-    let provider_of = |(resource, stored): (&AbsResource, &ResourceState)| {
-        let config = tree.resource(&resource.config());
-        let config = config.map(|config| &config.provider_config);
-        Node::Provider(config.unwrap_or(&stored.provider).clone())
-    };
+    let mut needed = Vec::new();
     let removed = state
         .resources
         .iter()
         .filter(|(resource, _)| is_removed(resource));
-    needs_of_values(graph, removed.map(provider_of).collect())
+    for (resource, stored) in removed {
+        let config = tree.resource(&resource.config());
+        let provider = config.map(|config| &config.provider_config);
+        needed.push(Node::Provider(provider.unwrap_or(&stored.provider).clone()));
+        // Whether it may go at all.
+        if let Some(expr) = config.and_then(|config| config.lifecycle.prevent_destroy_when.as_ref()) {
+            let module = resource.module.config();
+            let read = condition_nodes(&module, expr)
+                .into_iter()
+                .chain([Node::Call(module)]);
+            needed.extend(read.filter(|node| graph.contains(node)));
+        }
+    }
+    needs_of_values(graph, needed)
 }
 
 /// What some nodes need where the values of resources are what state holds: of a resource, only which instances its module
@@ -194,11 +205,14 @@ async fn plan_one(
     let provider_config = config
         .map_or(stored_provider, |config| &config.provider_config)
         .clone();
-    let schema = engine.resource_schema(&provider_config.provider, &address.resource.resource)?;
+    let schema = engine.resource_schema(&provider_config.provider, &address.resource.resource);
     if address.resource.resource.mode == ResourceMode::Data {
-        let before = ashlar_state::decode_object(object, schema)?;
+        // The provider may have no such data source any more, or of another form.
+        let before = schema.and_then(|schema| ashlar_state::decode_object(object, schema));
+        let before = before.unwrap_or_else(|_| Value::null(Type::Dynamic));
         return Ok((forget_data(address, provider_config, before), Diags::new()));
     }
+    let schema = schema?;
     // The change is planned and shown all the same.
     let current = config.filter(|_| deposed.is_none());
     let kept = kept(engine, config, object);

@@ -4,12 +4,11 @@
 
 use std::sync::Arc;
 
-use ashlar_addr::{ActionInstance, ConfigResource, InstanceKey, ResourceInstance};
+use ashlar_addr::{ActionInstance, ConfigResource, ResourceInstance};
 use ashlar_config::{ActionTrigger, TriggerEvent};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Reference, Subject};
 use ashlar_syntax::Expr;
-use ashlar_value::Value;
 use futures::future::join_all;
 
 use super::{holds, told, without_ephemeral};
@@ -47,7 +46,7 @@ pub(crate) async fn trigger(
         let expansion = lock(&walk.found).expanded.get(&address).cloned();
         let Some(expansion) = expansion else { continue };
         for key in expansion.keys() {
-            let entry = named(expr, &module, &static_repetition(&key)).map(|action| Entry {
+            let entry = named(expr, &module, &Repetition::of_key(&key)).map(|action| Entry {
                 module: module.clone(),
                 resource: address.instance(key.clone()),
                 repetition: expansion.repetition(&key),
@@ -64,21 +63,6 @@ pub(crate) async fn trigger(
         return Err(diags);
     }
     gather(join_all(entries.iter().map(|entry| entry.plan(walk))).await)
-}
-
-/// What an entry may say of the instance: its key alone, as Terraform has it.
-fn static_repetition(key: &InstanceKey) -> Repetition {
-    match key {
-        InstanceKey::None => Repetition::default(),
-        InstanceKey::Int(index) => Repetition {
-            count_index: Some(Value::number(*index)),
-            each: None,
-        },
-        InstanceKey::String(key) => Repetition {
-            count_index: None,
-            each: Some((Value::string(key), Value::dynamic())),
-        },
-    }
 }
 
 /// The action that an entry names.

@@ -71,8 +71,8 @@ impl Removal<'_, '_> {
         let (previous, mut diags) =
             read_stored(self.engine, &*provider, &self.address, self.schema, stored, None).await?;
         let mut refreshed = Some(previous.clone());
-        // Terraform asks nothing of what it forgets.
-        let asks = !self.forgets || self.engine.tree.root().dialect == Dialect::OpenTofu;
+        // Terraform asks nothing of what it forgets, which it does only where it plans.
+        let asks = !(self.forgets && plan) || self.engine.tree.root().dialect == Dialect::OpenTofu;
         if options.refresh && asks {
             let (live, remarks) = refresh(
                 self.engine,

@@ -4,7 +4,7 @@
 //! changes, entry after entry; all that comes after it comes after every one of them. Who depends on the resource waits for
 //! what comes before it, and not for what comes after.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use ashlar_addr::ConfigResource;
 use ashlar_graph::Graph;
@@ -42,12 +42,21 @@ pub(super) fn link(draft: &mut Graph<Op>, joins: &mut Joins, facts: &Facts<'_>, 
         let entries = side.entry(resource).or_default();
         entries.entry((trigger.block, trigger.at)).or_default().push(op);
     }
+    if before.is_empty() && after.is_empty() {
+        return;
+    }
+    let done = operations(facts.changes, acts);
+    let of = |resource: &ConfigResource| {
+        let mut ops = done.get(resource).cloned().unwrap_or_default();
+        ops.push(Op::Settle(resource.clone()));
+        ops
+    };
     for (resource, entries) in before {
         let last = chain(draft, joins, Vec::new(), entries);
-        joins.connect(draft, &operations(facts.changes, acts, &resource), &last);
+        joins.connect(draft, &of(&resource), &last);
     }
     for (resource, entries) in after {
-        chain(draft, joins, operations(facts.changes, acts, &resource), entries);
+        chain(draft, joins, of(&resource), entries);
     }
 }
 
@@ -80,20 +89,17 @@ fn chain(draft: &mut Graph<Op>, joins: &mut Joins, mut last: Vec<Op>, entries: E
     last
 }
 
-/// All that is done with a resource.
-fn operations(changes: &[Change], acts: &[Act<'_>], resource: &ConfigResource) -> Vec<Op> {
-    let own = |change: &Change| change.address.resource.config() == *resource;
-    let acting = acts
-        .iter()
-        .filter(|act| own(act.change))
-        .map(|act| act.op.clone());
+/// All that is done with objects, by resource.
+fn operations(changes: &[Change], acts: &[Act<'_>]) -> HashMap<ConfigResource, Vec<Op>> {
+    let mut all: HashMap<ConfigResource, Vec<Op>> = HashMap::new();
+    let acting = acts.iter().map(|act| (act.change, act.op.clone()));
     let forgotten = changes
         .iter()
         .enumerate()
-        .filter(|(_, change)| change.action == Action::Forget && own(change))
-        .map(|(at, _)| Op::Forget(at));
-    acting
-        .chain(forgotten)
-        .chain([Op::Settle(resource.clone())])
-        .collect()
+        .filter(|(_, change)| change.action == Action::Forget)
+        .map(|(at, change)| (change, Op::Forget(at)));
+    for (change, op) in acting.chain(forgotten) {
+        all.entry(change.address.resource.config()).or_default().push(op);
+    }
+    all
 }

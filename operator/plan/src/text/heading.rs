@@ -45,15 +45,16 @@ pub(super) fn heading(change: &Change, tense: Tense, ink: Ink) -> String {
         (Action::Forget, ..) => {
             let not = ink.bold("not");
             return format!(
-                "  # {address} will no longer be managed, but will {not} be destroyed\n  # (destroy = false is set in the \
-                 configuration)\n"
+                "  # {address} will no longer be managed, but will {not} be destroyed\n  # {}\n",
+                where_kept(change)
             );
         }
         (Action::ForgetThenCreate, ..) => {
             let not = ink.bold("not");
             format!(
                 "  # {address} must be {replaced}; the object that is there will no longer be managed, but will {not} be \
-                 destroyed\n  # (destroy = false is set in the configuration)\n"
+                 destroyed\n  # {}\n",
+                where_kept(change)
             )
         }
         (Action::Delete, Tense::Found, ..) => format!("  # {address} has been deleted\n"),
@@ -146,4 +147,14 @@ pub(super) fn head(address: &ResourceInstance) -> String {
         ResourceMode::Ephemeral => "ephemeral",
     };
     format!("{word} \"{}\" \"{}\"", resource.kind, resource.name)
+}
+
+/// What keeps an object from being destroyed.
+fn where_kept(change: &Change) -> &'static str {
+    match change.reason {
+        Some(Reason::ForgotBecauseLifecycleDestroyInState) => {
+            "(destroy = false was set in the configuration when it was applied last)"
+        }
+        _ => "(destroy = false is set in the configuration)",
+    }
 }

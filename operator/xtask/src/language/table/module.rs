@@ -179,7 +179,7 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "validation",
                 "config/src/check/mod.rs",
-                "config/src/inputs.rs",
+                "plan/src/parts.rs",
                 "See below.",
             ),
         ],
@@ -194,15 +194,10 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "condition",
                 "eval/src/variable.rs",
-                "config/src/inputs.rs",
+                "plan/src/parts.rs",
                 "Must refer to the variable itself.",
             ),
-            row(
-                "error_message",
-                "eval/src/check_rule.rs",
-                "config/src/inputs.rs",
-                "",
-            ),
+            row("error_message", "eval/src/check_rule.rs", "plan/src/parts.rs", ""),
         ],
     },
     Chapter {
