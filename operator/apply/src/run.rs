@@ -210,6 +210,7 @@ impl<'a> Run<'a> {
             state: &plan.prior_state,
             schemas,
             invoke: &plan.options.invoke,
+            refused: &BTreeMap::new(),
             selection,
         };
         let graph = build(&sight, None);

@@ -114,6 +114,9 @@ pub struct Resolved {
     pub values: BTreeMap<Arc<str>, Value>,
     /// Where those stand that files give.
     pub places: BTreeMap<Arc<str>, Span>,
+    /// What is wrong with values that are given and do not fit their variables. Those are not known, and what needs them
+    /// cannot be planned.
+    pub refused: BTreeMap<Arc<str>, Diags>,
 }
 
 /// Resolves all variables. Whether they are valid is decided while planning, among all that they look at. With errors the
@@ -128,6 +131,7 @@ pub fn resolve_variables(
     let Resolved {
         mut values,
         mut places,
+        mut refused,
     } = Resolved::default();
     for (name, variable) in &module.variables {
         let given = inputs.get(name).map(|input| match &input.value {
@@ -153,13 +157,22 @@ pub fn resolve_variables(
             continue;
         }
         let (value, faults) = variable.value(given.as_ref());
-        diags.extend(faults);
+        if faults.has_errors() {
+            refused.insert(name.clone(), faults);
+        } else {
+            diags.extend(faults);
+        }
         values.insert(name.clone(), variable.marked(value));
         if let Some(place) = given.and_then(|given| given.place) {
             places.insert(name.clone(), place);
         }
     }
-    (Resolved { values, places }, diags)
+    let resolved = Resolved {
+        values,
+        places,
+        refused,
+    };
+    (resolved, diags)
 }
 
 /// The errors of values given for what is not declared.

@@ -313,8 +313,8 @@ pub struct Output {
     pub sensitive: bool,
     /// Is it not to be kept? (A fault in a root module.)
     pub ephemeral: bool,
-    /// The place of `deprecated`, if it is set. (A fault in a root module.)
-    pub deprecated: Option<Span>,
+    /// What `deprecated` tells, and its place, if it is set. (A fault in a root module.)
+    pub deprecated: Option<(Arc<str>, Span)>,
     /// For people.
     pub description: Option<String>,
     /// What it waits for beside its references.

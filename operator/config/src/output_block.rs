@@ -78,8 +78,9 @@ impl Loader {
         let sensitive = flag("sensitive").unwrap_or(false);
         let ephemeral = flag("ephemeral").unwrap_or(false);
         let deprecated = content.take("deprecated").map(|attribute| {
-            constant(&attribute.expr, &Type::String, diags);
-            attribute.span
+            let text = constant(&attribute.expr, &Type::String, diags);
+            let text = text.and_then(|text| text.as_str().cloned());
+            (text.unwrap_or_default(), attribute.span)
         });
         let (depends_on, depends_on_faults) = content
             .take("depends_on")

@@ -253,6 +253,18 @@ impl Instance<'_, '_> {
         provider: &dyn Provider,
         of: &Importing,
     ) -> Result<(Live, Diags), Diags> {
+        let (imported, mut diags) = self.take_in(provider, of).await?;
+        let (live, remarks) = self.read_imported(provider, &imported).await?;
+        diags.extend(remarks);
+        Ok((live.ok_or_else(|| self.not_there())?, diags))
+    }
+
+    /// The object that this instance takes in, as the provider's import has it.
+    pub(crate) async fn take_in(
+        &self,
+        provider: &dyn Provider,
+        of: &Importing,
+    ) -> Result<(Live, Diags), Diags> {
         let kind = &*self.address.resource.resource.kind;
         let request = ImportRequest {
             kind,
@@ -331,20 +343,26 @@ impl Instance<'_, '_> {
             skip_destroy: false,
             identity: object.identity.clone().filter(|identity| !identity.is_null()),
         };
-        let (live, remarks) =
-            refresh(self.engine, provider, &self.address, self.schema, &imported, None).await?;
-        diags.extend(remarks);
-        match live {
-            Some(live) => Ok((live, diags)),
-            None => {
-                let detail = format!(
-                    "There is no object to be imported into {} under the id that is given. Only what exists can be imported: \
-                     look at the id, and at the region or endpoint that the provider is configured for.",
-                    self.address
-                );
-                Err(Diag::error("Cannot import non-existent remote object", detail).into())
-            }
-        }
+        Ok((imported, diags))
+    }
+
+    /// An object that was just taken in, as it is now; `None` if there is none.
+    pub(crate) async fn read_imported(
+        &self,
+        provider: &dyn Provider,
+        imported: &Live,
+    ) -> Result<(Option<Live>, Diags), Diags> {
+        refresh(self.engine, provider, &self.address, self.schema, imported, None).await
+    }
+
+    /// The fault of an import of what is not there.
+    pub(crate) fn not_there(&self) -> Diags {
+        let detail = format!(
+            "There is no object to be imported into {} under the id that is given. Only what exists can be imported: look at \
+             the id, and at the region or endpoint that the provider is configured for.",
+            self.address
+        );
+        Diag::error("Cannot import non-existent remote object", detail).into()
     }
 }
 

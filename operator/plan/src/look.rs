@@ -38,6 +38,7 @@ pub fn look<'a>(
         state,
         schemas,
         invoke: &[],
+        refused: &BTreeMap::new(),
         selection: &Selection::whole(),
     };
     let graph = build(&sight, None);

@@ -46,6 +46,8 @@ pub struct Inputs<'a> {
     pub variables: BTreeMap<Arc<str>, Value>,
     /// Where those of them stand that files give.
     pub places: BTreeMap<Arc<str>, Span>,
+    /// What is wrong with values that do not fit their variables: what needs those is not planned.
+    pub refused: BTreeMap<Arc<str>, Diags>,
     /// Which ephemeral ones of them have to be given again to apply.
     pub given_again: BTreeSet<Arc<str>>,
     /// The state as read.
@@ -165,6 +167,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         state: &state,
         schemas,
         invoke: asked,
+        refused: &inputs.refused,
         selection,
     };
     let mut graph = build(&sight, None);

@@ -4,7 +4,11 @@
 //! stands for something of the configuration in all instances of its module: which those are is known only during the walk.
 //! Source: Terraform `graph_builder_plan.go`, `transform_module_expansion.go`, `transform_reference.go`.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::Arc,
+};
 
 use ashlar_addr::{
     AbsResource, ActionInstance, ConfigAction, ConfigResource, Mode, Module as ModuleAddr, ProviderConfig,
@@ -29,7 +33,7 @@ pub enum Node {
     Provider(ProviderConfig),
     /// A called module: which instances it has. All that is in it comes after.
     Call(ModuleAddr),
-    /// A variable of a called module.
+    /// A variable of a called module, or one of the root module that has no value.
     Variable(ModuleAddr, Arc<str>),
     /// Validations of a variable's value. What uses the variable comes after.
     Validation(ModuleAddr, Arc<str>),
@@ -111,6 +115,8 @@ pub struct Sight<'a> {
     pub schemas: &'a Schemas,
     /// The actions that a person asked for; then nothing is triggered.
     pub invoke: &'a [ActionInstance],
+    /// The root module's variables whose values do not fit.
+    pub refused: &'a BTreeMap<Arc<str>, Diags>,
     /// What the run is limited to.
     pub selection: &'a Selection,
 }
@@ -220,14 +226,14 @@ fn add<'a, N>(
     }
 }
 
-/// The root module's variables have values already.
+/// The root module's variables have values already, but those whose values were refused.
 fn add_variables(graph: &mut Graph<Node>, sight: &Sight<'_>) {
     for (path, member) in &sight.tree.members {
         let variables = &member.module.variables;
         for (name, variable) in variables {
             let node = Node::Variable(path.clone(), name.clone());
             let validation = Node::Validation(path.clone(), name.clone());
-            if !path.is_root() {
+            if !path.is_root() || sight.refused.contains_key(name) {
                 graph.add(node.clone());
             }
             if !variable.validations.is_empty() {

@@ -48,6 +48,8 @@ pub(crate) struct PlanWalk<'w, 'a> {
     pub(crate) options: &'w Options,
     /// Where values of variables stand that files give.
     pub(crate) places: &'w BTreeMap<Arc<str>, Span>,
+    /// What is wrong with values of the root module's variables.
+    pub(crate) refused: &'w BTreeMap<Arc<str>, Diags>,
     /// Are resources only looked up in state, neither read nor planned?
     pub(crate) state_alone: bool,
     /// Those that are so looked up in any case, because only a provider needs them.
@@ -125,6 +127,9 @@ impl<'a> PlanWalk<'_, 'a> {
         match node {
             Node::Provider(config) => self.engine.configure(config, true).await,
             Node::Call(module) => parts::call(tree, values, module),
+            Node::Variable(module, name) if module.is_root() => {
+                Err(self.refused.get(name).cloned().unwrap_or_default())
+            }
             Node::Variable(module, name) => parts::variable(tree, values, module, name),
             Node::Validation(module, name) => {
                 parts::validation(tree, values, module, name, self.places, |address, check| {

@@ -75,6 +75,7 @@ impl<'w, 'a> Way<'w, 'a> {
             order: self.order,
             options: &self.inputs.options,
             places: &self.inputs.places,
+            refused: &self.inputs.refused,
             state,
             in_state: in_state(state),
             moves: self.moves,

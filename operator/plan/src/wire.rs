@@ -108,6 +108,18 @@ fn damaged(why: &str) -> Diags {
 
 /// Writes a plan.
 pub fn encode(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
+    write(plan, terraform_version).map_err(|faults| {
+        faults.map(|fault| {
+            let detail = format!(
+                "The plan cannot be kept, so it cannot be applied either: {}",
+                fault.detail
+            );
+            Diag::error("Failed to write plan file", detail)
+        })
+    })
+}
+
+fn write(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
     let wire = PlanWire {
         format: FORMAT,
         mode: code(&MODES, &plan.options.mode),

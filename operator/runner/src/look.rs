@@ -72,6 +72,7 @@ impl Looked {
             state: &self.state,
             schemas: &self.schemas,
             invoke: &[],
+            refused: &BTreeMap::new(),
             selection: &Selection::whole(),
         };
         build(&sight, until)
@@ -127,6 +128,7 @@ pub async fn look(
     let (resolved, faults) = resolve_variables(tree.root(), &request.inputs, Absent::Unknown, sources);
     let variables = resolved.values;
     diags.extend(faults);
+    diags.extend(resolved.refused.into_values().flatten());
     if diags.has_errors() {
         return (None, diags);
     }

@@ -88,15 +88,27 @@ impl Library for Folders {
                 .at(request.span)
                 .into());
         }
-        let files = read(&path, &folder, self.dialect, within.as_deref()).map_err(|error| {
-            let detail = format!("{}, called as {}, cannot be read: {error}.", folder, request.path);
-            Diags::from(Diag::error("Unreadable module directory", detail))
-        })?;
+        let files = read(&path, &folder, self.dialect, within.as_deref())
+            .map_err(|error| unreadable_folder(request.path, &folder, &error))?;
         Ok(FoundModule {
             folder: folder.into(),
             files,
         })
     }
+}
+
+/// The faults of a module whose folder cannot be read. Told twice, as Terraform does: of the folder, and of the call.
+fn unreadable_folder(module: &Module, folder: &str, error: &std::io::Error) -> Diags {
+    let told = [
+        format!("The folder {folder} cannot be read: {error}."),
+        format!(
+            "{module} has its source there. Look for a slip in the path, which goes from the folder of the calling module, or \
+             create the folder with the module's files."
+        ),
+    ];
+    told.into_iter()
+        .map(|detail| Diag::error("Unreadable module directory", detail))
+        .collect()
 }
 
 /// The folder of a called module that lies beside its caller.

@@ -227,6 +227,7 @@ async fn attempt(
         bounded(|| resolve_variables(tree.root(), &request.inputs, Absent::Refused, sources));
     diags.extend(faults);
     if diags.has_errors() {
+        diags.extend(resolved.refused.into_values().flatten());
         return None;
     }
     let variables = resolved.values;
@@ -262,6 +263,7 @@ async fn attempt(
                 files,
                 variables,
                 places: resolved.places,
+                refused: resolved.refused,
                 state: request.state,
                 options: request.options,
                 schemas,

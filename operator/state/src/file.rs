@@ -193,7 +193,13 @@ pub fn write(state: &State, terraform_version: &str) -> Result<Vec<u8>, Diags> {
 fn write_output<'a>(name: &str, output: &'a OutputState) -> Result<Output<'a>, Diags> {
     let fault = || unwritable(&format!("the value of output {name:?}"));
     let ty = output.value.ty();
-    let value = json::encode(&output.value, &ty).map_err(|_| fault())?;
+    let value = json::encode(&output.value, &ty).map_err(|why| {
+        let detail = format!(
+            "The value of output {name:?} cannot be kept in a state: {}. Change what it is made of.",
+            why.message
+        );
+        Diag::error("Failed to serialize state", detail)
+    })?;
     let ty = json::type_to_json(&ty).to_string();
     Ok(Output {
         value: Raw::owned(value).map_err(|_| fault())?,

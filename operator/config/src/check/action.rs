@@ -57,7 +57,7 @@ impl<'t> Check<'t> {
         let (value, faults) = decode_block(&action.body, schema, &scope);
         let failed = faults.has_errors();
         diags.extend(faults);
-        let value = scope.used_in(value, &action.body, &mut diags);
+        let value = scope.used_in(value, &action.body, schema, &mut diags);
         let address = format!("action.{}.{}", key.0, key.1);
         if !failed {
             diags.extend(ephemeral_faults(&value, schema, &address, &action.body));

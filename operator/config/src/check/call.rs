@@ -52,7 +52,7 @@ impl<'t> Check<'t> {
             let scope = StaticScope::new(self, parent, caller).repeated(Repeated::Unknown);
             let (value, faults) = evaluate(expr, &scope);
             diags.extend(faults);
-            let value = scope.used(value, expr.span, &mut diags);
+            let value = scope.used(value, expr, &mut diags);
             Given {
                 value,
                 place: Some(expr.span),

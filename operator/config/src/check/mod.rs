@@ -242,7 +242,7 @@ impl<'t> Check<'t> {
                     return diags_only(own);
                 }
                 let (value, mut diags) = evaluate(&local.expr, &scope);
-                let value = scope.used(value, local.expr.span, &mut diags);
+                let value = scope.used(value, &local.expr, &mut diags);
                 Outcome {
                     diags,
                     value: Some(value),
@@ -283,7 +283,7 @@ impl<'t> Check<'t> {
         };
         let scope = StaticScope::new(self, path, member).repeated(repeated(false, block.for_each.is_some()));
         let (value, mut diags) = decode_block(&block.body, &schemas.provider.block, &scope);
-        let value = scope.used_in(value, &block.body, &mut diags);
+        let value = scope.used_in(value, &block.body, &schemas.provider.block, &mut diags);
         let question = (!diags.has_errors()).then(|| Question {
             provider: config,
             about: About::Provider,

@@ -63,10 +63,10 @@ impl<'t> Check<'t> {
         if !output.ephemeral && value.marks_deep().contains(Mark::Ephemeral) {
             let detail = "The value is ephemeral, but the output is not declared so.";
             diags.push(Diag::error("Ephemeral value not allowed", detail).at(output.value.span));
-        } else if let (true, Some(place)) = (in_root, output.deprecated) {
+        } else if let (true, Some((_, place))) = (in_root, &output.deprecated) {
             let detail =
                 "No module calls the root module, so nobody could be told that its output is deprecated.";
-            diags.push(Diag::error("Root module output deprecated", detail).at(place));
+            diags.push(Diag::error("Root module output deprecated", detail).at(*place));
         }
         diags
     }

@@ -18,7 +18,7 @@ pub(super) fn count(expr: &Expr, scope: &StaticScope<'_, '_>) -> Diags {
     if diags.has_errors() {
         return diags;
     }
-    let value = scope.used(value, expr.span, &mut diags);
+    let value = scope.used(value, expr, &mut diags);
     let mut fail = |detail: &str| diags.push(Diag::error("Invalid count argument", detail).at(expr.span));
     if value.marks().contains(Mark::Ephemeral) {
         fail(EPHEMERAL);
@@ -41,7 +41,7 @@ pub(super) fn for_each(expr: &Expr, scope: &StaticScope<'_, '_>) -> Diags {
     if diags.has_errors() {
         return diags;
     }
-    let value = scope.used(value, expr.span, &mut diags);
+    let value = scope.used(value, expr, &mut diags);
     diags.extend(for_each_value(&value, expr, scope.dialect()));
     diags
 }

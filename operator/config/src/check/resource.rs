@@ -93,7 +93,7 @@ impl<'t> Check<'t> {
         if failed {
             return told(diags);
         }
-        let value = scope.used_in(value, &config.body, &mut diags);
+        let value = scope.used_in(value, &config.body, &schema.block, &mut diags);
         let address = resource.within_config(path.clone()).to_string();
         if resource.mode != Mode::Ephemeral {
             diags.extend(ephemeral_faults(&value, &schema.block, &address, &config.body));

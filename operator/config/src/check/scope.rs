@@ -6,11 +6,12 @@ use std::sync::Arc;
 
 use ashlar_addr::{Mode, Module as ModuleAddr, Provider, Resource};
 use ashlar_diag::{Diag, Diags, Span};
-use ashlar_eval::{Reference, Scope, Subject, locate, undeclared};
+use ashlar_eval::{Reference, Scope, Subject, block_references, locate, references, undeclared};
 use ashlar_funcs::Caps;
-use ashlar_syntax::{Body, Expr};
+use ashlar_syntax::{Body, Expr, Step};
 use ashlar_value::{
-    Dialect, Mark, Marks, ObjectAttr, ObjectType, Path, PathStep, Type, Value, schema::ProviderSchema,
+    Dialect, Mark, Marks, ObjectAttr, ObjectType, Path, PathStep, Type, Value,
+    schema::{Block, ProviderSchema},
 };
 
 use super::{Check, repeat};
@@ -86,11 +87,34 @@ impl<'c, 't> StaticScope<'c, 't> {
         false
     }
 
-    fn tell(&self, place: Option<Span>, diags: &mut Diags) {
+    /// Tells that something deprecated is used, and what those who deprecated it say: all that these references name, since
+    /// what stands between them and it takes the mark off.
+    fn tell(&self, place: Option<Span>, references: &[Reference<'_>], diags: &mut Diags) {
         if self.is_quiet() {
             return;
         }
-        let detail = "The value comes from something that is deprecated. Its own documentation tells what to use instead.";
+        let within = |place: Span, span: Span| {
+            place.file == span.file && place.start <= span.start && span.end <= place.end
+        };
+        let at = |reference: &&Reference<'_>| place.is_none_or(|place| within(place, reference.span));
+        let mut named: Vec<_> = references.iter().filter(at).collect();
+        if named.is_empty() {
+            named = references.iter().collect();
+        }
+        let mut said: Vec<String> = named
+            .into_iter()
+            .flat_map(|reference| self.deprecations(reference))
+            .collect();
+        said.dedup();
+        let detail = if said.is_empty() {
+            "The value comes from something that is deprecated. Its own documentation tells what to use instead."
+                .to_owned()
+        } else {
+            format!(
+                "The value comes from something that is deprecated: {}",
+                said.join(" ")
+            )
+        };
         let summary = match self.dialect() {
             Dialect::Terraform => "Deprecated value used",
             Dialect::OpenTofu => "Value derived from a deprecated source",
@@ -102,11 +126,49 @@ impl<'c, 't> StaticScope<'c, 't> {
         });
     }
 
+    /// What is said of those deprecated things that a reference names.
+    fn deprecations(&self, reference: &Reference<'_>) -> Vec<String> {
+        let said = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        match &reference.subject {
+            Subject::Module { call, output } => {
+                let inner = self.check.tree.members.get(&self.path.child(call.clone()));
+                let outputs = inner.into_iter().flat_map(|inner| &inner.module.outputs);
+                outputs
+                    .filter(|(name, _)| output.as_ref().is_none_or(|output| output == *name))
+                    .filter_map(|(_, output)| said(&output.deprecated.as_ref()?.0))
+                    .collect()
+            }
+            Subject::Resource(resource) => {
+                let config = self.member.module.resources.get(resource);
+                let schemas =
+                    config.and_then(|config| self.check.schemas.get(&config.provider_config.provider));
+                let Some(schema) = schemas.and_then(|schemas| schema_of(schemas, resource)) else {
+                    return Vec::new();
+                };
+                let step = reference.remaining.iter().find_map(|step| match step {
+                    Step::Attr { name, .. } => Some(name),
+                    Step::Index { .. } => None,
+                });
+                let attributes = schema.block.attributes.iter();
+                let attributes = attributes.map(|(name, attribute)| (name, &attribute.deprecated));
+                let blocks = schema.block.blocks.iter();
+                let blocks = blocks.map(|(name, nested)| (name, &nested.block.deprecated));
+                let of_type = schema.block.deprecated.as_deref().and_then(said);
+                let parts = attributes
+                    .chain(blocks)
+                    .filter(|(name, _)| step.is_none_or(|step| step == *name))
+                    .filter_map(|(_, deprecated)| said(deprecated.as_deref()?));
+                of_type.into_iter().chain(parts).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
     /// The value, of which it is told if it is itself from something deprecated.
-    pub(super) fn used(&self, value: Value, place: Span, diags: &mut Diags) -> Value {
+    pub(super) fn used(&self, value: Value, expr: &Expr, diags: &mut Diags) -> Value {
         // OpenTofu looks at what is kept or shown in the end.
         if value.marks().contains(Mark::Deprecated) && self.dialect() == Dialect::Terraform {
-            self.tell(Some(place), diags);
+            self.tell(Some(expr.span), &references(expr).0, diags);
         }
         let marks = value.marks().without(Mark::Deprecated);
         value.with_only_marks(marks)
@@ -115,15 +177,16 @@ impl<'c, 't> StaticScope<'c, 't> {
     /// The value of an expression, told of each part that is from something deprecated.
     pub(super) fn used_deep(&self, value: Value, expr: &Expr, diags: &mut Diags) -> Value {
         for path in deprecated(&value) {
-            self.tell(Some(part(expr, &path.0)), diags);
+            self.tell(Some(part(expr, &path.0)), &references(expr).0, diags);
         }
         undeprecated(value)
     }
 
     /// As [`StaticScope::used_deep`], for the value of a block.
-    pub(super) fn used_in(&self, value: Value, body: &Body, diags: &mut Diags) -> Value {
+    pub(super) fn used_in(&self, value: Value, body: &Body, schema: &Block, diags: &mut Diags) -> Value {
         for path in deprecated(&value) {
-            self.tell(locate(body, &path).or(body.missing_item()), diags);
+            let place = locate(body, &path).or(body.missing_item());
+            self.tell(place, &block_references(body, schema).0, diags);
         }
         undeprecated(value)
     }

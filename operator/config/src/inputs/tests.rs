@@ -28,10 +28,11 @@ fn resolve(inputs: &[(&str, Input)]) -> (BTreeMap<Arc<str>, Value>, Vec<String>)
         .map(|(name, input)| (Arc::from(*name), input.clone()))
         .collect();
     let (resolved, diags) = resolve_variables(tree.root(), &inputs, Absent::Refused, &mut sources);
-    (
-        resolved.values,
-        diags.iter().map(|diag| diag.summary.to_string()).collect(),
-    )
+    let told = diags
+        .iter()
+        .chain(resolved.refused.values().flat_map(Diags::iter));
+    let told = told.map(|diag| diag.summary.to_string()).collect();
+    (resolved.values, told)
 }
 
 #[test]

@@ -171,19 +171,14 @@ fn diagnostics(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
             format!("{phase}.diagnostics {got}"),
         )
     };
-    let mut left: Vec<&Json> = got.as_array().into_iter().flatten().collect();
+    let mut left = without_repeats(got);
     // What Terraform's init says around the faults it found is no fault of its own.
     let is_frame = |diag: &&Json| {
         diag["summary"]
             .as_str()
             .is_some_and(|text| text.starts_with("Terraform encountered problems"))
     };
-    for want in wanted
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter(|diag| !is_frame(diag))
-    {
+    for want in without_repeats(wanted).into_iter().filter(|diag| !is_frame(diag)) {
         let matches = |have: &&Json| {
             let equal = ["severity", "address"]
                 .iter()
@@ -205,6 +200,18 @@ fn diagnostics(phase: &str, wanted: &Json, got: &Json) -> Result<(), Miss> {
         }
     }
     if left.is_empty() { Ok(()) } else { Err(shown()) }
+}
+
+/// The diagnostics, uses of what is deprecated once each: Terraform tells of them in its check of the configuration, and again
+/// of each instance that it plans, which tells nobody more.
+fn without_repeats(diags: &Json) -> Vec<&Json> {
+    let mut kept: Vec<&Json> = Vec::new();
+    for diag in diags.as_array().into_iter().flatten() {
+        if diag["summary"] != "Deprecated value used" || !kept.contains(&diag) {
+            kept.push(diag);
+        }
+    }
+    kept
 }
 
 /// The summary; of a cycle, which has no beginning, its members in their order.

@@ -66,9 +66,27 @@ impl Instance<'_, '_> {
             let live = match found {
                 Some(live) => live,
                 None => {
-                    let (live, remarks) = self.import(provider, of).await?;
+                    let (imported, remarks) = self.take_in(provider, of).await?;
                     diags.extend(remarks);
-                    live
+                    match self.read_imported(provider, &imported).await {
+                        Ok((live, remarks)) => {
+                            diags.extend(remarks);
+                            live.ok_or_else(|| self.not_there())?
+                        }
+                        // What was taken in is lost again, and that is told.
+                        Err(faults) => {
+                            diags.extend(faults);
+                            return Ok(Outcome {
+                                previous: Some(imported),
+                                refreshed: None,
+                                change: None,
+                                value: Value::dynamic(),
+                                check: None,
+                                failed: true,
+                                diags,
+                            });
+                        }
+                    }
                 }
             };
             imported_as.clone_from(&live.identity);

@@ -83,6 +83,7 @@ fn left(targets: &[&str], excludes: &[&str]) -> String {
         schemas: &schemas,
         selection: &selection,
         invoke: &[],
+        refused: &BTreeMap::new(),
     };
     let mut found = Vec::new();
     for node in build(&sight, None).nodes() {

@@ -395,6 +395,7 @@ fn run(text: &str, state: State, mode: Mode) -> Ran {
         timestamp: String::new(),
         generate: None,
         checked: Default::default(),
+        refused: BTreeMap::new(),
         places: Default::default(),
     }));
     let mut told: Vec<String> = planned
