@@ -245,10 +245,16 @@ impl<'a> Reader<'a> {
             return self.fail("the closing bracket is missing");
         }
         let alias = if self.eat(".") { Some(self.name()?) } else { None };
+        // Only what has an alias can be repeated.
+        let key = match alias {
+            Some(_) => self.key()?,
+            None => InstanceKey::None,
+        };
         Ok(ProviderConfig {
             module,
             provider,
             alias,
+            key,
         })
     }
 }
@@ -281,6 +287,7 @@ mod tests {
         check::<ProviderConfig>(&[
             "provider[\"h.example/n/t\"]",
             "module.a.module.b.provider[\"h.example/n/t\"].west",
+            "provider[\"h.example/n/t\"].by[\"eu \\\"1\\\"\"]",
         ]);
         check::<ConfigResource>(&["module.a.data.t.n"]);
         check::<DeposedKey>(&["00ff12ab"]);
@@ -308,6 +315,13 @@ mod tests {
         }
         assert!("action.a.b[0]".parse::<ConfigAction>().is_err());
         assert!("a.b[0]".parse::<ConfigResource>().is_err());
+        for text in [
+            "provider[\"h/n/t\"][\"k\"]",
+            "provider[\"h/n/t\"].a[]",
+            "provider[\"h/n/t\"].a[\"k\"].b",
+        ] {
+            assert!(text.parse::<ProviderConfig>().is_err(), "{text}");
+        }
         assert!("../x".parse::<Provider>().is_err());
         assert!("a/b/c/d".parse::<Provider>().is_err());
     }

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    Module,
+    InstanceKey, Module,
     parse::{ParseError, Reader},
 };
 
@@ -136,6 +136,22 @@ pub struct ProviderConfig {
     pub provider: Provider,
     /// The alias.
     pub alias: Option<Arc<str>>,
+    /// Which of several, where the configuration is repeated. (OpenTofu)
+    pub key: InstanceKey,
+}
+
+impl ProviderConfig {
+    /// The one of a repeated configuration that has this key.
+    #[must_use]
+    pub fn with_key(&self, key: InstanceKey) -> Self {
+        Self { key, ..self.clone() }
+    }
+
+    /// The configuration without the key: all of those that it is repeated for.
+    #[must_use]
+    pub fn whole(&self) -> Self {
+        self.with_key(InstanceKey::None)
+    }
 }
 
 impl fmt::Display for ProviderConfig {
@@ -144,7 +160,10 @@ impl fmt::Display for ProviderConfig {
             write!(f, "{}.", self.module)?;
         }
         write!(f, "provider[\"{}\"]", self.provider)?;
-        self.alias.as_ref().map_or(Ok(()), |alias| write!(f, ".{alias}"))
+        self.alias
+            .as_ref()
+            .map_or(Ok(()), |alias| write!(f, ".{alias}"))?;
+        write!(f, "{}", self.key)
     }
 }
 

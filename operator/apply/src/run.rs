@@ -8,7 +8,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{AbsResource, InstanceKey, Module, ResourceInstance};
+use ashlar_addr::{AbsResource, InstanceKey, Module, ProviderConfig, ResourceInstance};
 use ashlar_config::{ResourceConfig, Tree};
 use ashlar_diag::{Diag, Diags};
 use ashlar_funcs::Caps;
@@ -481,13 +481,25 @@ impl<'a> Run<'a> {
             address: address.clone(),
             module,
             config,
-            provider: config.provider_config.clone(),
+            provider: self
+                .planned_provider(address)
+                .unwrap_or(&config.provider_config)
+                .clone(),
             schema,
             repetition: expansion.repetition(&address.key),
             dependencies: self.order.dependencies(&declared),
             create_before_destroy: self.order.is_instance_created_first(&declared, &address.key),
         };
         Ok((instance, config))
+    }
+
+    /// The provider configuration that an instance was planned with.
+    fn planned_provider(&self, address: &ResourceInstance) -> Option<&ProviderConfig> {
+        let planned = self.changes.get(&address.resource).into_iter().flatten();
+        planned
+            .filter_map(|at| self.plan.changes.get(*at))
+            .find(|change| change.address == *address && change.deposed.is_none())
+            .map(|change| &change.provider)
     }
 
     /// Which instances a resource has; evaluated once, when all it refers to is known.

@@ -69,6 +69,7 @@ impl Loader {
                 module: ModuleAddr::root(),
                 provider: Provider::implied(&local_provider.name),
                 alias: local_provider.alias.clone(),
+                key: ashlar_addr::InstanceKey::None,
             },
             local_provider,
             is_provider_named,

@@ -15,7 +15,7 @@ use ashlar_eval::{
 };
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
-use ashlar_value::{Dialect, Mark, Marks, Type, Value, convert};
+use ashlar_value::{Data, Dialect, Mark, Marks, Type, Value, convert};
 use petgraph::{
     algo::kosaraju_scc,
     graph::{DiGraph, NodeIndex},
@@ -247,19 +247,32 @@ impl<'m> Early<'m> {
             .faults
     }
 
-    /// Faults of a provider's `for_each`, which is known early or never.
-    pub(crate) fn for_each(&self, expr: &Expr) -> Diags {
+    /// What a provider's `for_each` comes to, which is known early or never, and its faults.
+    pub(crate) fn for_each(&self, expr: &Expr) -> (Option<BTreeMap<Arc<str>, Value>>, Diags) {
         let mut diags = self.static_faults(expr);
-        if !diags.has_errors() {
-            self.prepare_locals(&needed(expr));
-            let (value, faults) = evaluate(expr, self);
-            let failed = faults.has_errors();
-            diags.extend(faults);
-            if !failed {
-                diags.extend(for_each_value(&value, expr, self.dialect()));
-            }
+        if diags.has_errors() {
+            return (None, diags);
         }
-        diags
+        self.prepare_locals(&needed(expr));
+        let (value, faults) = evaluate(expr, self);
+        let failed = faults.has_errors();
+        diags.extend(faults);
+        if !failed {
+            diags.extend(for_each_value(&value, expr, self.dialect()));
+        }
+        let instances = match value.data() {
+            _ if diags.has_errors() => None,
+            Data::Map(_, entries) => Some(entries.iter().map(pair).collect()),
+            Data::Object(entries) => Some(entries.iter().map(pair).collect()),
+            Data::Set(_, items) if value.is_wholly_known() => {
+                let keyed = items
+                    .iter()
+                    .filter_map(|item| Some((item.as_str()?.clone(), item.clone())));
+                Some(keyed.collect())
+            }
+            _ => None,
+        };
+        (instances, diags)
     }
 
     /// What in an expression cannot be known while modules are loaded, as OpenTofu tells it.
@@ -469,6 +482,10 @@ impl<'m> Early<'m> {
         }
         Ok(())
     }
+}
+
+fn pair((key, value): (&Arc<str>, &Value)) -> (Arc<str>, Value) {
+    (key.clone(), value.clone())
 }
 
 /// The locals that an expression names.

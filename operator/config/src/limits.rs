@@ -1,23 +1,18 @@
-//! What the language has and the engine does not run yet: refused before a plan, each at its line, never ignored.
+//! What is sound and cannot be planned, and what has no effect here: told before a plan, each at its line, never ignored.
 
-use ashlar_diag::{Diag, Diags, Span};
+use ashlar_diag::{Diag, Diags};
 use ashlar_eval::evaluate_constant;
 use ashlar_syntax::Expr;
 
-use crate::{Module, Tree};
+use crate::{ProviderBlock, Tree};
 
-/// Faults of a sound configuration that cannot be planned yet, and what has no effect here.
+/// Faults of a sound configuration that cannot be planned, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
-    let mut found: Vec<(&str, Span)> = Vec::new();
+    let mut diags = Diags::new();
     for member in tree.members.values() {
-        found.extend(in_module(&member.module));
+        let blocks = member.module.providers.values();
+        diags.extend(blocks.filter_map(unknown_repetition));
     }
-    found.sort_by_key(|(_, span)| *span);
-    found.dedup();
-    let mut diags: Diags = found
-        .into_iter()
-        .map(|(what, span)| not_yet(what, span))
-        .collect();
     let resources = tree
         .members
         .values()
@@ -42,11 +37,12 @@ pub fn limits(tree: &Tree) -> Diags {
     diags
 }
 
-fn in_module(module: &Module) -> Vec<(&'static str, Span)> {
-    let mut found: Vec<(&str, Span)> = Vec::new();
-    let repeated = module.providers.values().filter(|block| block.for_each.is_some());
-    found.extend(repeated.map(|block| ("provider blocks with for_each", block.header)));
-    found
+/// Which provider configurations there are must be known before anything is planned.
+fn unknown_repetition(block: &ProviderBlock) -> Option<Diag> {
+    let for_each = block.for_each.as_ref().filter(|_| block.instances.is_none())?;
+    let detail = "It is not known for what there is to be a provider configuration. The value can be made of literals, of \
+                  variables that are given and of locals that are made of those.";
+    Some(Diag::error("Invalid for_each argument", detail).at(for_each.span))
 }
 
 /// Whether objects are destroyed must be known without anything else.
@@ -56,13 +52,6 @@ fn destroy_fault(expr: &Expr) -> Option<Diag> {
         let detail = "destroy is true or false, and refers to nothing.";
         Diag::error("Invalid lifecycle destroy expression", detail).at(expr.span)
     })
-}
-
-fn not_yet(what: &str, span: Span) -> Diag {
-    let detail = format!(
-        "Ashlar does not run {what} yet. Remove it, or keep this configuration with Terraform for now."
-    );
-    Diag::error("Not supported yet", detail).at(span)
 }
 
 #[cfg(test)]
@@ -87,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_opentofu_says_is_refused_by_name_or_told_to_be_unused() {
+    fn what_cannot_be_known_is_refused_and_what_is_unused_is_told() {
         let check = |text: &str, expected: &[(&str, &str)]| {
             let files = vec![("main.tf".into(), text.into())];
             let constants = BTreeMap::new();
@@ -104,7 +93,6 @@ mod tests {
                 assert!(summary == wanted && detail.contains(word), "{text}: {detail}");
             }
         };
-        let refused = "Not supported yet";
         let resource = |lifecycle: &str| {
             format!("resource \"a_b\" \"c\" {{\n  lifecycle {{\n    {lifecycle}\n  }}\n}}\n")
         };
@@ -121,8 +109,14 @@ mod tests {
         check(&resource("destroy = true"), &[]);
         let call = "module \"m\" {\n  source = \"./m\"\n  lifecycle {\n    enabled = true\n  }\n}\n";
         check(call, &[]);
-        let provider = "provider \"a\" {\n  alias    = \"b\"\n  for_each = {}\n}\n";
-        check(provider, &[(refused, "for_each")]);
+        let provider =
+            |each: &str| format!("provider \"a\" {{\n  alias    = \"b\"\n  for_each = {each}\n}}\n");
+        check(&provider("{}"), &[]);
+        check(&provider("toset([\"k\"])"), &[]);
+        check(
+            &(provider("var.each") + "variable \"each\" {}\n"),
+            &[("Invalid for_each argument", "is not known")],
+        );
         check(
             "terraform {\n  encryption {}\n}\n",
             &[("Unused encryption block", "plain files")],

@@ -8,7 +8,7 @@ use ashlar_addr::{
 use ashlar_diag::{Diags, Span};
 use ashlar_eval::{CheckRule, Defaults, Subject, Variable, evaluate_constant};
 use ashlar_syntax::{Attribute, Body, Expr, Traversal};
-use ashlar_value::{Dialect, Path, Type, schema::ProviderSchema};
+use ashlar_value::{Dialect, Path, Type, Value, schema::ProviderSchema};
 
 /// One module.
 #[derive(Clone, Debug, Default)]
@@ -336,6 +336,8 @@ pub struct ProviderBlock {
     pub version: Option<(Arc<str>, Span)>,
     /// For each of what there is one. (OpenTofu)
     pub for_each: Option<Expr>,
+    /// What that is, key and value, once the modules are loaded; `None` also where it is not known.
+    pub instances: Option<BTreeMap<Arc<str>, Value>>,
     /// The block's header.
     pub header: Span,
 }
@@ -357,6 +359,9 @@ pub struct ResourceConfig {
     pub provider_span: Option<Span>,
     /// The provider configuration in use, resolved.
     pub provider_config: ProviderConfig,
+    /// Which of several, where a call of a module around it says so: the called module, and the key as the call has it.
+    /// (OpenTofu)
+    pub passed_key: Option<(ModuleAddr, Expr)>,
     /// What it waits for beside its references.
     pub depends_on: Vec<DependsOn>,
     /// Faults of entries of `depends_on` that name nothing: told when the others are looked at.
@@ -529,6 +534,15 @@ impl Lifecycle {
     pub fn keeps_objects(&self) -> bool {
         let destroy = self.destroy.as_ref().map(evaluate_constant);
         destroy.is_some_and(|(value, _)| value.as_bool() == Some(false))
+    }
+}
+
+impl ModuleCall {
+    /// The keys that say which of repeated provider configurations the called module is given. (OpenTofu)
+    pub fn provider_keys(&self) -> impl Iterator<Item = &Expr> {
+        self.providers
+            .iter()
+            .filter_map(|passed| passed.parent.key.as_ref())
     }
 }
 

@@ -386,7 +386,7 @@ pub(crate) fn resolve(tree: &mut Tree, silent: bool) -> Diags {
                     .map(|action| action.local_provider.clone()),
             )
             .collect();
-        let found: BTreeMap<LocalProvider, Result<ProviderConfig, ProviderConfig>> = locals
+        let found: BTreeMap<LocalProvider, Result<Found, ProviderConfig>> = locals
             .into_iter()
             .map(|local| (local.clone(), find(tree, &path, &local)))
             .collect();
@@ -406,13 +406,19 @@ pub(crate) fn resolve(tree: &mut Tree, silent: bool) -> Diags {
         let Some(member) = tree.members.get_mut(&path) else {
             continue;
         };
-        let resources = member.module.resources.values_mut();
-        let uses = resources.map(|config| (&config.local_provider, &mut config.provider_config));
-        let actions = member.module.actions.values_mut();
-        let others = actions.map(|action| (&action.local_provider, &mut action.provider_config));
-        for (local, config) in uses.chain(others) {
-            if let Some(Ok(found) | Err(found)) = found.get(local) {
-                *config = found.clone();
+        for config in member.module.resources.values_mut() {
+            match found.get(&config.local_provider) {
+                Some(Ok(found)) => {
+                    config.provider_config = found.config.clone();
+                    config.passed_key.clone_from(&found.key);
+                }
+                Some(Err(missing)) => config.provider_config = missing.clone(),
+                None => {}
+            }
+        }
+        for action in member.module.actions.values_mut() {
+            if let Some(Ok(Found { config, .. }) | Err(config)) = found.get(&action.local_provider) {
+                action.provider_config = config.clone();
             }
         }
     }
@@ -427,8 +433,16 @@ fn not_present(name: &str, local: &LocalProvider) -> Diag {
     Diag::error("Provider configuration not present", detail)
 }
 
+/// A configuration that a module means by a local name.
+struct Found {
+    config: ProviderConfig,
+    /// Which of several, if a call on the way says so: the called module, and the key. Only one of the calls can, that of the
+    /// module that has the block.
+    key: Option<(ModuleAddr, Expr)>,
+}
+
 /// The configuration that a module means by a local name; `Err` with its address if there is none.
-fn find(tree: &Tree, path: &ModuleAddr, local: &LocalProvider) -> Result<ProviderConfig, ProviderConfig> {
+fn find(tree: &Tree, path: &ModuleAddr, local: &LocalProvider) -> Result<Found, ProviderConfig> {
     let module = |path: &ModuleAddr| tree.members.get(path).map(|member| &member.module);
     let provider = module(path).map_or_else(
         || Provider::implied(&local.name),
@@ -438,14 +452,20 @@ fn find(tree: &Tree, path: &ModuleAddr, local: &LocalProvider) -> Result<Provide
         module: path.clone(),
         provider,
         alias: local.alias.clone(),
+        key: ashlar_addr::InstanceKey::None,
     };
+    let mut key = None;
     loop {
         let Some(here) = module(&wanted.module) else {
             return Err(wanted);
         };
         if wanted.module.is_root() {
             let is_there = wanted.alias.is_none() || here.own_block(&wanted).is_some();
-            return if is_there { Ok(wanted) } else { Err(wanted) };
+            return if is_there {
+                Ok(Found { config: wanted, key })
+            } else {
+                Err(wanted)
+            };
         }
         let Some((parent, call)) = tree.call(&wanted.module) else {
             return Err(wanted);
@@ -456,6 +476,9 @@ fn find(tree: &Tree, path: &ModuleAddr, local: &LocalProvider) -> Result<Provide
         });
         if let Some(handed) = handed {
             let given = &handed.parent.local;
+            if let Some(expr) = &handed.parent.key {
+                key = Some((wanted.module.clone(), expr.clone()));
+            }
             let provider = module(&parent).map_or_else(
                 || Provider::implied(&given.name),
                 |parent| parent.source_of(&given.name),
@@ -464,11 +487,12 @@ fn find(tree: &Tree, path: &ModuleAddr, local: &LocalProvider) -> Result<Provide
                 module: parent,
                 provider,
                 alias: given.alias.clone(),
+                key: ashlar_addr::InstanceKey::None,
             };
             continue;
         }
         if here.own_block(&wanted).is_some() {
-            return Ok(wanted);
+            return Ok(Found { config: wanted, key });
         }
         // Without an alias it is inherited; with one never.
         if wanted.alias.is_some() {

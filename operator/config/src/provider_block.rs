@@ -64,6 +64,7 @@ impl Loader {
             body,
             version,
             for_each,
+            instances: None,
             header,
         };
         if self.overriding {

@@ -6,13 +6,13 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_addr::{
-    ConfigAction, ConfigResource, Constraints, Module as ModuleAddr, Provider, ProviderConfig,
+    ConfigAction, ConfigResource, Constraints, LocalProvider, Module as ModuleAddr, Provider, ProviderConfig,
 };
 use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_eval::{Given, arguments_of_call};
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
-use ashlar_value::Dialect;
+use ashlar_value::{Dialect, Value};
 
 use crate::{
     Input, InputValue, Module,
@@ -161,6 +161,7 @@ impl Tree {
             module: ModuleAddr::root(),
             provider: root.source_of(&local.name),
             alias: local.alias,
+            key: ashlar_addr::InstanceKey::None,
         })
     }
 
@@ -203,6 +204,7 @@ pub fn load(
         library,
         sources,
         members: BTreeMap::new(),
+        instances: Vec::new(),
         diags,
     };
     let constants = root_constants(&root.module, given, loading.sources, &mut loading.diags);
@@ -218,6 +220,12 @@ pub fn load(
     );
     loading.members.insert(ModuleAddr::root(), root);
     tree.members = loading.members;
+    for (path, local, instances) in loading.instances {
+        let member = tree.members.get_mut(&path);
+        if let Some(block) = member.and_then(|member| member.module.providers.get_mut(&local)) {
+            block.instances = Some(instances);
+        }
+    }
     let mut diags = loading.diags;
     let sound = !diags.has_errors();
     let told = passing::check(&tree);
@@ -270,6 +278,8 @@ struct Loading<'l> {
     library: &'l mut dyn Library,
     sources: &'l mut Sources,
     members: BTreeMap<ModuleAddr, Member>,
+    /// What repeated provider configurations are repeated for.
+    instances: Vec<(ModuleAddr, LocalProvider, BTreeMap<Arc<str>, Value>)>,
     diags: Diags,
 }
 
@@ -287,10 +297,13 @@ impl Loading<'_> {
         if circles.has_errors() {
             return self.diags.extend(circles);
         }
-        for block in caller.module.providers.values() {
-            let for_each = block.for_each.as_ref();
-            self.diags
-                .extend(for_each.map(|expr| early.for_each(expr)).unwrap_or_default());
+        for (local, block) in &caller.module.providers {
+            let Some(for_each) = &block.for_each else { continue };
+            let (instances, faults) = early.for_each(for_each);
+            self.diags.extend(faults);
+            if let Some(instances) = instances {
+                self.instances.push((path.clone(), local.clone(), instances));
+            }
         }
         for (name, call) in &caller.module.calls {
             let path = path.child(name.clone());

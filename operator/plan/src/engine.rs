@@ -10,7 +10,7 @@ use std::{
     },
 };
 
-use ashlar_addr::{AbsResource, Module as ModuleAddr, Provider as ProviderAddr, ProviderConfig};
+use ashlar_addr::{AbsResource, InstanceKey, Module as ModuleAddr, Provider as ProviderAddr, ProviderConfig};
 use ashlar_config::{ProviderBlock, Tree};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::{block_references, decode_block};
@@ -26,7 +26,8 @@ use crate::{
     ephemeral::Ephemerals,
     model::{Mode, Options},
     provider_diags::place_all,
-    values::Values,
+    values::{Repetition, Values},
+    walk::gather,
 };
 
 /// Schemas by provider.
@@ -139,18 +140,42 @@ impl<'a> Engine<'a> {
         })
     }
 
-    /// Starts a provider and gives it its configuration, which may hold unknown values only while planning.
+    /// Starts a provider and gives it its configuration, which may hold unknown values only while planning. Where the
+    /// configuration is repeated, all of them are started.
     pub async fn configure(&self, config: &ProviderConfig, unknown_allowed: bool) -> Result<Diags, Diags> {
+        let block = self.tree.provider_block(config);
+        let Some(instances) = block.and_then(|block| block.instances.as_ref()) else {
+            return self
+                .configure_one(config.clone(), block, Repetition::default(), unknown_allowed)
+                .await;
+        };
+        let each = instances.iter().map(|(key, value)| {
+            let repetition = Repetition {
+                count_index: None,
+                each: Some((Value::string(key), value.clone())),
+            };
+            let config = config.with_key(InstanceKey::String(key.clone()));
+            self.configure_one(config, block, repetition, unknown_allowed)
+        });
+        gather(futures::future::join_all(each).await)
+    }
+
+    async fn configure_one(
+        &self,
+        config: ProviderConfig,
+        block: Option<&ProviderBlock>,
+        repetition: Repetition,
+        unknown_allowed: bool,
+    ) -> Result<Diags, Diags> {
         let provider = self.providers.start(&config.provider).await?;
         lock(&self.started).push(provider.clone());
         let schema = provider.schema().await?;
-        let block = self.tree.provider_block(config);
         let told = self
-            .hand_over(&*provider, &schema, config, block, unknown_allowed)
+            .hand_over(&*provider, &schema, &config, block, repetition, unknown_allowed)
             .await;
         match told {
             Ok(diags) => {
-                lock(&self.configured).insert(config.clone(), provider);
+                lock(&self.configured).insert(config, provider);
                 Ok(diags)
             }
             Err(mut diags) => {
@@ -174,6 +199,7 @@ impl<'a> Engine<'a> {
         schema: &ProviderSchema,
         config: &ProviderConfig,
         block: Option<&ProviderBlock>,
+        repetition: Repetition,
         unknown_allowed: bool,
     ) -> Result<Diags, Diags> {
         let empty = Body::default();
@@ -185,7 +211,11 @@ impl<'a> Engine<'a> {
                 format!("The module that holds the provider configuration {config} has no instance.");
             return Err(Diag::error("Provider configuration not present", detail).into());
         };
-        let (value, mut diags) = decode_block(body, &schema.provider.block, &module.scope());
+        let (value, mut diags) = decode_block(
+            body,
+            &schema.provider.block,
+            &module.instance_scope(repetition, None),
+        );
         if diags.has_errors() {
             return Err(diags);
         }

@@ -222,14 +222,16 @@ impl<'a> Engine<'a> {
         let expansion = expand_resource(config, &module.scope())?;
         let keys = expansion.keys();
         let opened = join_all(keys.iter().map(|key| async {
+            let (address, repetition) = (address.instance(key.clone()), expansion.repetition(key));
+            let provider = self.provider_of(config, module, &address, &repetition)?;
             let instance = Instance {
                 engine: self,
-                address: address.instance(key.clone()),
+                address,
                 module: module.clone(),
                 config,
-                provider: config.provider_config.clone(),
+                provider,
                 schema,
-                repetition: expansion.repetition(key),
+                repetition,
                 dependencies: Arc::default(),
                 create_before_destroy: false,
             };

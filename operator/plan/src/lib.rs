@@ -27,6 +27,7 @@ pub mod parts;
 mod pending;
 mod prevent;
 pub mod provider_diags;
+mod provider_key;
 mod removal_run;
 mod removed;
 mod selection;

@@ -91,7 +91,8 @@ impl Finder {
             Node::Call(path) => {
                 if let Some((parent, call)) = sight.tree.call(path) {
                     let enabled = call.enabled.iter().map(|enabled| &enabled.expr);
-                    self.exprs(&parent, call.count.iter().chain(&call.for_each).chain(enabled));
+                    let repetition = call.count.iter().chain(&call.for_each).chain(enabled);
+                    self.exprs(&parent, repetition.chain(call.provider_keys()));
                     self.depends_on(&parent, call.depends_on.as_deref().unwrap_or_default());
                 }
             }

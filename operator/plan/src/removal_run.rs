@@ -163,7 +163,8 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, select
         .filter(|(address, deposed, _)| removed.contains(&(address.clone(), *deposed)));
     let works = wanted.filter_map(|(address, deposed, object)| {
         let resource = state.resources.get(&address.resource)?;
-        Some(plan_one(engine, &resource.provider, address, deposed, object))
+        let stored = resource.provider_of(&address.key);
+        Some(plan_one(engine, stored, address, deposed, object))
     });
     for result in join_all(works).await {
         match result {
@@ -196,23 +197,22 @@ fn unknown_checks(tree: &Tree, selection: &Selection) -> BTreeMap<String, Check>
 
 async fn plan_one(
     engine: &Engine<'_>,
-    stored_provider: &ProviderConfig,
+    stored: ProviderConfig,
     address: ResourceInstance,
     deposed: Option<DeposedKey>,
     object: &Arc<Object>,
 ) -> Result<(Change, Diags), Diags> {
     let config = engine.tree.resource(&address.resource.config());
-    let provider_config = config
-        .map_or(stored_provider, |config| &config.provider_config)
-        .clone();
-    let schema = engine.resource_schema(&provider_config.provider, &address.resource.resource);
+    let whole = config.map_or(&stored, |config| &config.provider_config);
+    let schema = engine.resource_schema(&whole.provider, &address.resource.resource);
     if address.resource.resource.mode == ResourceMode::Data {
         // The provider may have no such data source any more, or of another form.
         let before = schema.and_then(|schema| ashlar_state::decode_object(object, schema));
         let before = before.unwrap_or_else(|_| Value::null(Type::Dynamic));
-        return Ok((forget_data(address, provider_config, before), Diags::new()));
+        return Ok((forget_data(address, whole.clone(), before), Diags::new()));
     }
     let schema = schema?;
+    let provider_config = engine.provider_by_state(config, &address, deposed, &stored)?;
     // The change is planned and shown all the same.
     let current = config.filter(|_| deposed.is_none());
     let kept = kept(engine, config, object);

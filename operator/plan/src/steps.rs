@@ -48,7 +48,7 @@ pub struct Step {
 /// The opcodes. A `usize` is an index into the plan's changes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Op {
-    /// Starts and configures a provider.
+    /// Starts and configures a provider, as often as its configuration is repeated.
     Configure(ProviderConfig),
     /// Finds out which instances a called module has.
     Call(Module),
@@ -240,7 +240,7 @@ fn add_operations(
     mode: Mode,
 ) {
     for act in acts {
-        draft.depend(act.op.clone(), Op::Configure(act.change.provider.clone()));
+        draft.depend(act.op.clone(), Op::Configure(act.change.provider.whole()));
         if act.part == Part::Make {
             draft.depend(Op::Settle(act.change.address.resource.config()), act.op.clone());
         }

@@ -7,7 +7,7 @@ use std::{
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
+use ashlar_addr::{AbsResource, ConfigResource, DeposedKey, InstanceKey, ProviderConfig, ResourceInstance};
 use ashlar_config::{ResourceConfig, self_references};
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_graph::{Graph, Turn};
@@ -333,14 +333,16 @@ impl<'a> PlanWalk<'_, 'a> {
         if own.has_errors() {
             return Err(own);
         }
+        let repetition = expansion.repetition(key);
+        let provider = self.engine.provider_of(config, module, &address, &repetition)?;
         let instance = Instance {
             engine: self.engine,
             address: address.clone(),
             module: module.clone(),
             config,
-            provider: config.provider_config.clone(),
+            provider,
             schema,
-            repetition: expansion.repetition(key),
+            repetition,
             dependencies: self.order.dependencies(&declared),
             create_before_destroy: self.order.is_created_first(&declared),
         };
@@ -424,7 +426,7 @@ impl<'a> PlanWalk<'_, 'a> {
         let Some(state) = self.state.resources.get(address) else {
             return Ok(Diags::new());
         };
-        let provider = wanted
+        let whole = wanted
             .config()
             .map_or(&state.provider, |config| &config.provider_config);
         let mut removals = Vec::new();
@@ -455,36 +457,60 @@ impl<'a> PlanWalk<'_, 'a> {
             for (key, deposed, ..) in removals {
                 found
                     .refreshed
-                    .set(&address.instance(key.clone()), deposed, provider, None);
+                    .set(&address.instance(key.clone()), deposed, whole, None);
             }
             return Ok(Diags::new());
         }
         if removals.is_empty() {
             return Ok(Diags::new());
         }
-        let schema = self
-            .engine
-            .resource_schema(&provider.provider, &address.resource)?;
+        let schema = self.engine.resource_schema(&whole.provider, &address.resource)?;
         let said = match wanted.config() {
             None => self.removed.destroys(address),
             Some(_) => None,
         };
-        let works = removals.into_iter().map(|(key, deposed, object, reason)| {
-            let kept = kept(self.engine, wanted.config(), object);
-            let forgets = said.map_or(kept.is_some(), |destroys| !destroys);
-            let reason = kept.filter(|_| forgets).or(reason);
-            let removal = Removal {
-                engine: self.engine,
-                address: address.instance(key.clone()),
-                deposed,
-                provider: provider.clone(),
-                schema,
-                reason,
-                forgets,
-            };
-            self.remove(removal, object, wanted)
-        });
+        let works = removals
+            .into_iter()
+            .map(|(key, deposed, object, reason)| async move {
+                let one = address.instance(key.clone());
+                let provider = self.provider_of_removed(&one, deposed, &state.provider_of(key), wanted)?;
+                let kept = kept(self.engine, wanted.config(), object);
+                let forgets = said.map_or(kept.is_some(), |destroys| !destroys);
+                let reason = kept.filter(|_| forgets).or(reason);
+                let removal = Removal {
+                    engine: self.engine,
+                    address: one,
+                    deposed,
+                    provider,
+                    schema,
+                    reason,
+                    forgets,
+                };
+                self.remove(removal, object, wanted).await
+            });
         gather(join_all(works).await)
+    }
+
+    /// The provider configuration of an object that is removed.
+    fn provider_of_removed(
+        &self,
+        address: &ResourceInstance,
+        deposed: Option<DeposedKey>,
+        stored: &ProviderConfig,
+        wanted: Wanted<'_>,
+    ) -> Result<ProviderConfig, Diags> {
+        let engine = self.engine;
+        let Some(config) = wanted.config() else {
+            return engine.provider_by_state(None, address, deposed, stored);
+        };
+        let Wanted::Instances(_, expansion) = wanted else {
+            return engine.provider_of_other(config, address, deposed, stored, None);
+        };
+        let module = engine.values.instance(&address.resource.module);
+        let repetition = expansion.repetition(&address.key);
+        let beside = module.as_deref().filter(|_| expansion.contains(&address.key));
+        let wanted = beside.map(|module| (module, &repetition));
+        engine.provider_of_other(config, address, deposed, stored, wanted)
     }
 
     async fn remove(
@@ -567,7 +593,7 @@ impl Found {
     fn note_drift(
         &mut self,
         address: &ResourceInstance,
-        provider: &ashlar_addr::ProviderConfig,
+        provider: &ProviderConfig,
         previous: &Live,
         refreshed: Option<&Live>,
     ) {

@@ -71,8 +71,9 @@ pub fn settled_as(state: &State, subject: &Subject) -> Result<Outcome, Diags> {
         Subject::Object(address, deposed) => {
             let resource = state.resources.get(&address.resource);
             let found = resource.zip(state.object(address, *deposed));
-            let written =
-                found.map(|(resource, object)| outcome_object(address, *deposed, &resource.provider, object));
+            let written = found.map(|(resource, object)| {
+                outcome_object(address, *deposed, &resource.provider_of(&address.key), object)
+            });
             written.transpose()?
         }
     };

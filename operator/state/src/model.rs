@@ -28,7 +28,7 @@ pub struct State {
 /// One resource.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ResourceState {
-    /// The provider configuration it was last managed with.
+    /// The provider configuration it was last managed with. Which of several, each instance tells.
     pub provider: ProviderConfig,
     /// By instance key.
     pub instances: BTreeMap<InstanceKey, InstanceState>,
@@ -41,6 +41,17 @@ pub struct InstanceState {
     pub current: Option<Arc<Object>>,
     /// Objects waiting to be destroyed.
     pub deposed: BTreeMap<DeposedKey, Arc<Object>>,
+    /// Which of a repeated provider configuration it was last managed with. (OpenTofu)
+    pub provider_key: InstanceKey,
+}
+
+impl ResourceState {
+    /// The provider configuration that an instance was last managed with.
+    pub fn provider_of(&self, key: &InstanceKey) -> ProviderConfig {
+        let instance = self.instances.get(key);
+        let which = instance.map_or(InstanceKey::None, |instance| instance.provider_key.clone());
+        self.provider.with_key(which)
+    }
 }
 
 /// One remote object as last known. Its attributes may be secrets: `Debug` does not show them.
@@ -148,13 +159,14 @@ impl State {
             .resources
             .entry(address.resource.clone())
             .or_insert_with(|| ResourceState {
-                provider: provider.clone(),
+                provider: provider.whole(),
                 instances: BTreeMap::new(),
             });
-        if object.is_some() {
-            resource.provider = provider.clone();
-        }
         let instance = resource.instances.entry(address.key.clone()).or_default();
+        if object.is_some() {
+            resource.provider = provider.whole();
+            instance.provider_key = provider.key.clone();
+        }
         match (deposed, object) {
             (None, object) => instance.current = object,
             (Some(key), Some(object)) => {

@@ -38,7 +38,11 @@ pub(crate) fn read_into(state: &mut State, found: &wire::Resource<'_>, diags: &m
         let Some((key, deposed, object)) = diags.take(read_instance(&address, instance)) else {
             continue;
         };
+        let Some(provider_key) = diags.take(read_provider_key(&address, &held.provider, instance)) else {
+            continue;
+        };
         let held = held.instances.entry(key.clone()).or_default();
+        held.provider_key = provider_key;
         let twice = match deposed {
             None => held.current.replace(Arc::new(object)).is_some(),
             Some(deposed) => held.deposed.insert(deposed, Arc::new(object)).is_some(),
@@ -94,18 +98,51 @@ fn read_address(found: &wire::Resource<'_>) -> Result<(AbsResource, ProviderConf
         )
         .into());
     }
-    let provider = found.provider.parse().map_err(|_| {
+    // Where provider configurations are repeated, only the instances say which they have.
+    let own = found
+        .instances
+        .iter()
+        .find_map(|instance| instance.provider.as_ref());
+    let written = own.unwrap_or(&found.provider);
+    let provider = read_provider(&address, written)?;
+    Ok((address, provider.whole()))
+}
+
+fn read_provider(address: &AbsResource, written: &str) -> Result<ProviderConfig, Diags> {
+    written.parse().map_err(|_| {
         Diag::error(
             INVALID,
             format!(
                 "The state file names the provider of {address} as {:?}, which is not valid. Terraform 0.12 wrote \
                  providers without their source: run `terraform state replace-provider` on it first.",
-                shown(&found.provider)
+                shown(written)
             ),
         )
-        .about(&address)
-    })?;
-    Ok((address, provider))
+        .about(address)
+        .into()
+    })
+}
+
+/// Which of a repeated provider configuration an instance has.
+fn read_provider_key(
+    address: &AbsResource,
+    of_resource: &ProviderConfig,
+    found: &Instance<'_>,
+) -> Result<InstanceKey, Diags> {
+    let Some(written) = found.provider.as_deref().filter(|written| !written.is_empty()) else {
+        return Ok(InstanceKey::None);
+    };
+    let provider = read_provider(address, written)?;
+    if provider.whole() == *of_resource {
+        return Ok(provider.key);
+    }
+    let detail = format!(
+        "The state file has instances of {address} with different provider configurations, {of_resource} and {provider}. All \
+         instances of one resource have the same, and differ in its key alone."
+    );
+    Err(Diag::error("Provider instance field conflict in state", detail)
+        .about(address)
+        .into())
 }
 
 fn shown(text: &str) -> &str {
@@ -263,24 +300,30 @@ pub(crate) fn to_wire<'a>(
     held: &'a ResourceState,
 ) -> Result<wire::Resource<'a>, Diags> {
     let mut instances = Vec::with_capacity(held.instances.len());
+    let keyed = held
+        .instances
+        .values()
+        .any(|instance| instance.provider_key != InstanceKey::None);
     for (key, instance) in &held.instances {
+        let provider = keyed.then(|| held.provider_of(key));
         let current = instance.current.iter().map(|object| (None, object));
         let deposed = instance
             .deposed
             .iter()
             .map(|(deposed, object)| (Some(*deposed), object));
         for (deposed, object) in current.chain(deposed) {
-            let written = instance_to_wire(key, deposed, object);
+            let written = instance_to_wire(key, deposed, provider.as_ref(), object);
             instances.push(written.ok_or_else(|| unwritable(&format!("an object of {address}{key}")))?);
         }
     }
-    Ok(resource_to_wire(module, address, &held.provider, instances))
+    let provider = (!keyed).then_some(&held.provider);
+    Ok(resource_to_wire(module, address, provider, instances))
 }
 
 fn resource_to_wire<'a>(
     module: String,
     address: &'a AbsResource,
-    provider: &ProviderConfig,
+    provider: Option<&ProviderConfig>,
     instances: Vec<Instance<'a>>,
 ) -> wire::Resource<'a> {
     wire::Resource {
@@ -288,7 +331,7 @@ fn resource_to_wire<'a>(
         mode: address.resource.mode.as_str().into(),
         kind: Cow::Borrowed(&address.resource.kind),
         name: Cow::Borrowed(&address.resource.name),
-        provider: provider.to_string().into(),
+        provider: provider.map(ToString::to_string).unwrap_or_default().into(),
         instances,
     }
 }
@@ -296,6 +339,7 @@ fn resource_to_wire<'a>(
 fn instance_to_wire<'a>(
     key: &InstanceKey,
     deposed: Option<DeposedKey>,
+    provider: Option<&ProviderConfig>,
     object: &'a Object,
 ) -> Option<Instance<'a>> {
     let index_key = match key {
@@ -318,6 +362,7 @@ fn instance_to_wire<'a>(
         index_key: index_key.map(Raw::owned).transpose().ok()?,
         status: (object.status == Status::Tainted).then_some("tainted".into()),
         deposed: deposed.map(|key| key.to_string().into()),
+        provider: provider.map(|provider| provider.to_string().into()),
         schema_version: u64::try_from(object.schema_version).ok()?,
         attributes: Some(Raw::borrowed(&object.attributes).ok()?),
         attributes_flat: None,
@@ -359,9 +404,12 @@ pub fn outcome_object(
     object: &Object,
 ) -> Result<Vec<u8>, Diags> {
     let fault = || Diags::from(unwritable(&format!("an object of {address}")));
-    let instance = instance_to_wire(&address.key, deposed, object).ok_or_else(fault)?;
+    let keyed = provider.key != InstanceKey::None;
+    let own = keyed.then_some(provider);
+    let instance = instance_to_wire(&address.key, deposed, own, object).ok_or_else(fault)?;
     let module = address.resource.module.to_string();
-    let resource = resource_to_wire(module, &address.resource, provider, vec![instance]);
+    let of_resource = (!keyed).then_some(provider);
+    let resource = resource_to_wire(module, &address.resource, of_resource, vec![instance]);
     serde_json::to_vec(&resource).map_err(|_| fault())
 }
 
@@ -381,5 +429,6 @@ pub fn read_outcome_object(
     };
     let (address, provider) = read_address(&resource)?;
     let (key, deposed, object) = read_instance(&address, instance)?;
+    let provider = provider.with_key(read_provider_key(&address, &provider, instance)?);
     Ok((address.instance(key), deposed, provider, object))
 }

@@ -86,7 +86,8 @@ pub(crate) struct Resource<'a> {
     pub(crate) kind: Cow<'a, str>,
     #[serde(borrow)]
     pub(crate) name: Cow<'a, str>,
-    #[serde(borrow)]
+    /// Empty where each instance has its own. (OpenTofu)
+    #[serde(borrow, default, skip_serializing_if = "str::is_empty")]
     pub(crate) provider: Cow<'a, str>,
     #[serde(borrow, default)]
     pub(crate) instances: Vec<Instance<'a>>,
@@ -100,6 +101,9 @@ pub(crate) struct Instance<'a> {
     pub(crate) status: Option<Cow<'a, str>>,
     #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
     pub(crate) deposed: Option<Cow<'a, str>>,
+    /// OpenTofu's, where provider configurations are repeated.
+    #[serde(borrow, default, skip_serializing_if = "Option::is_none")]
+    pub(crate) provider: Option<Cow<'a, str>>,
     #[serde(default)]
     pub(crate) schema_version: u64,
     #[serde(borrow, default)]

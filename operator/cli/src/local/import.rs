@@ -46,7 +46,7 @@ pub(crate) async fn run(args: &ImportArgs, printer: &Printer) -> anyhow::Result<
         bail!("No object was found for {address}.");
     };
     let mut state = recovered.state.clone();
-    state.set(address, None, &resource.provider, Some(found));
+    state.set(address, None, &resource.provider_of(&address.key), Some(found));
     if state.lineage.is_empty() {
         state.lineage = crate::state::new_lineage();
     }

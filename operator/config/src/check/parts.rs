@@ -257,7 +257,12 @@ impl<'t> Finder<'_, 't> {
             }
             Kind::Call(name) => {
                 if let Some(call) = module.calls.get(name) {
-                    found.exprs(call.count.iter().chain(&call.for_each));
+                    found.exprs(
+                        call.count
+                            .iter()
+                            .chain(&call.for_each)
+                            .chain(call.provider_keys()),
+                    );
                     found.waits(call.depends_on.as_deref().unwrap_or_default());
                 }
             }

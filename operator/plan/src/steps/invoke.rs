@@ -25,7 +25,7 @@ pub(super) fn link(draft: &mut Graph<Op>, joins: &mut Joins, facts: &Facts<'_>, 
     for (index, invocation) in facts.invocations.iter().enumerate() {
         let op = Op::Invoke(index);
         draft.depend(op.clone(), Op::Action(invocation.action.config()));
-        draft.depend(op.clone(), Op::Configure(invocation.provider.clone()));
+        draft.depend(op.clone(), Op::Configure(invocation.provider.whole()));
         let Some(trigger) = &invocation.trigger else {
             continue;
         };

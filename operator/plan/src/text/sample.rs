@@ -131,6 +131,7 @@ pub(crate) fn change(address: &str, action: Action, before: &str, after: &str) -
             module: Module::root(),
             provider: Provider::implied("kiln"),
             alias: None,
+            key: ashlar_addr::InstanceKey::None,
         },
         action,
         reason: None,

@@ -13,6 +13,7 @@ pub(crate) fn state(addresses: &[&str]) -> State {
             module: Module::root(),
             provider: Provider::implied(address.resource.resource.implied_provider()),
             alias: None,
+            key: ashlar_addr::InstanceKey::None,
         };
         let object = Object {
             schema_version: 0,

@@ -52,6 +52,42 @@ fn what_terraform_wrote_comes_back_byte_for_byte() {
 }
 
 #[test]
+fn which_of_a_repeated_provider_configuration_an_instance_has_is_kept_with_it() {
+    let of = |provider: &str| {
+        format!(
+            "{{\"version\":4,\"serial\":1,\"lineage\":\"l\",\"outputs\":{{}},\"resources\":[{{\"mode\":\"managed\",\"type\":\"t\",\
+             \"name\":\"n\",\"instances\":[{{\"index_key\":0,\"provider\":\"provider[\\\"h.example/n/t\\\"].by[\\\"eu\\\"]\",\
+             \"schema_version\":0,\"attributes\":{{}}}},{{\"index_key\":1,\"provider\":\"{provider}\",\"schema_version\":0,\
+             \"attributes\":{{}}}}]}}]}}"
+        )
+    };
+    let state = read(of("provider[\\\"h.example/n/t\\\"].by[\\\"us\\\"]").as_bytes()).unwrap();
+    let again = read(&write(&state, "1.12.6").unwrap()).unwrap();
+    assert_eq!(again, state);
+    let held = state.resources.values().next().unwrap();
+    assert_eq!(held.provider.to_string(), "provider[\"h.example/n/t\"].by");
+    let providers: Vec<String> = held
+        .instances
+        .keys()
+        .map(|key| held.provider_of(key).to_string())
+        .collect();
+    let wanted = ["eu", "us"].map(|key| format!("provider[\"h.example/n/t\"].by[{key:?}]"));
+    assert_eq!(providers, wanted);
+    let text = String::from_utf8(write(&state, "1.12.6").unwrap()).unwrap();
+    assert_eq!(text.matches("\"provider\"").count(), 2, "{text}");
+
+    // One without a key is a configuration like any other; another block's is none of theirs.
+    let mixed = read(of("provider[\\\"h.example/n/t\\\"].by").as_bytes()).unwrap();
+    assert_eq!(read(&write(&mixed, "1.12.6").unwrap()).unwrap(), mixed);
+    let other = of("provider[\\\"h.example/n/t\\\"].other[\\\"us\\\"]");
+    refuse(
+        &other,
+        "Provider instance field conflict in state",
+        "differ in its key",
+    );
+}
+
+#[test]
 fn a_file_that_is_no_version_4_is_refused() {
     for text in [
         "",

@@ -141,8 +141,9 @@ pub(super) const CHAPTERS: &[Chapter] = &[
             row(
                 "for_each",
                 "config/src/early.rs",
-                "",
-                "Reserved in Terraform. In OpenTofu it makes instances of the configuration, which `plan` refuses.",
+                "plan/src/provider_key.rs",
+                "Reserved in Terraform. In OpenTofu it makes instances of the configuration; which of them an object has is \
+                 decided when it is planned, and kept in the state.",
             ),
             reserved("source"),
             row(
