@@ -51,6 +51,10 @@ pub struct WorkspaceStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10))]
     pub spent_plans: Vec<String>,
+    /// The list of spec.plan.invoke whose plan was applied last: it is not invoked again.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub invoked: Vec<String>,
     /// Failures in a row.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub failures: i32,
@@ -83,6 +87,7 @@ impl Default for WorkspaceStatus {
             outputs: Vec::new(),
             last_applied_plan: None,
             spent_plans: Vec::new(),
+            invoked: Vec::new(),
             failures: 0,
             last_failure: None,
             next_run_at: None,
@@ -222,6 +227,10 @@ pub struct PlanStatus {
     /// Is it limited by spec.plan.targets or exclude, so that it may leave out what the module asks for?
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub partial: bool,
+    /// The actions of spec.plan.invoke that it invokes; then it changes no object.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub invokes: Vec<String>,
 }
 
 /// What a plan is for.

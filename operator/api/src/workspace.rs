@@ -255,6 +255,13 @@ pub struct PlanSettings {
     #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
     #[x_kube(merge_strategy = ListMerge::Set)]
     pub exclude: Vec<String>,
+    /// Addresses of actions to invoke, where mode is Manage or PlanOnly: a plan of its own invokes them and changes no object,
+    /// once for each list; what else is to be done is planned after it. To invoke the same again, empty the list and set it
+    /// anew.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 1024)))]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub invoke: Vec<String>,
 }
 
 impl Default for PlanSettings {
@@ -265,6 +272,7 @@ impl Default for PlanSettings {
             replace: Vec::new(),
             targets: Vec::new(),
             exclude: Vec::new(),
+            invoke: Vec::new(),
         }
     }
 }

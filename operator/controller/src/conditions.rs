@@ -345,7 +345,10 @@ fn is_partial(status: &WorkspaceStatus) -> bool {
 
 /// What must be said beside all that is told of a plan that is limited.
 fn limits(status: &WorkspaceStatus) -> &'static str {
-    if is_partial(status) {
+    let invokes = status.plan.as_ref().is_some_and(|plan| !plan.invokes.is_empty());
+    if invokes {
+        " It only invokes the actions of spec.plan.invoke; what else is to be done is planned after it."
+    } else if is_partial(status) {
         " It is a partial plan: spec.plan.targets or spec.plan.exclude limits it, so other changes may be left."
     } else {
         ""
@@ -391,7 +394,13 @@ fn approval(
             };
             let changed = matches!(
                 cause,
-                Some(Cause::InputsChanged | Cause::StateChanged | Cause::ModeChanged | Cause::Requested)
+                Some(
+                    Cause::InputsChanged
+                        | Cause::StateChanged
+                        | Cause::ModeChanged
+                        | Cause::Requested
+                        | Cause::Invoked
+                )
             );
             let pending = status
                 .plan

@@ -133,6 +133,8 @@ pub(crate) struct PlanSeen {
     pub(crate) begun: Option<String>,
     /// May it leave out something?
     pub(crate) partial: bool,
+    /// Does it only invoke actions?
+    pub(crate) invokes: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -228,6 +230,8 @@ pub(crate) enum Cause {
     StateChanged,
     Requested,
     Interval,
+    /// Actions were invoked; what else is to be done is to be planned.
+    Invoked,
 }
 
 /// What a plan is made from.
@@ -362,6 +366,14 @@ pub(crate) fn decide(seen: &Seen) -> Decision {
             Decision::Wait(Wait::Uncertain(seen.state.uncertain.clone()))
         }
         Standing::Empty | Standing::Applied if seen.deleting => Decision::Release { forget: vacant },
+        Standing::Empty | Standing::Applied if plan.invokes => locked(
+            seen,
+            Decision::Plan {
+                kind,
+                cause: Cause::Invoked,
+                from,
+            },
+        ),
         Standing::Empty | Standing::Applied if kind == PlanKind::Destroy => again(Rest::Destroyed),
         Standing::Empty | Standing::Applied if kind == PlanKind::Refresh => again(Rest::Observed),
         Standing::Empty | Standing::Applied => again(Rest::InSync),

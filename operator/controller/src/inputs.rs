@@ -520,6 +520,9 @@ fn digest(
     if !(plan.targets.is_empty() && plan.exclude.is_empty()) {
         settings = format!("{settings} {:?} {:?}", plan.targets, plan.exclude);
     }
+    if !plan.invoke.is_empty() {
+        settings = format!("{settings} invoke {:?}", plan.invoke);
+    }
     let mut parts: Vec<(&[u8], &[u8])> = Vec::new();
     parts.push((b"workspace", spec.terraform_workspace.as_bytes()));
     let dialect = format!("{:?}", spec.dialect);

@@ -92,7 +92,14 @@ async fn look(context: &Context, workspace: Workspace, sight: Sight) -> Observed
         Sight::Ended(ended) => (None, Some(ended)),
     };
     if let Some(ended) = &ended {
-        absorb(&mut status, ended, spec.mode, times(&workspace), now);
+        absorb(
+            &mut status,
+            ended,
+            spec.mode,
+            &spec.plan.invoke,
+            times(&workspace),
+            now,
+        );
         note_lock(context, &uid, ended, now);
         if ended.run.stage == Stage::Fetch {
             context.polls.done(&uid, now);
@@ -426,6 +433,7 @@ fn plan_seen(status: &WorkspaceStatus) -> Option<PlanSeen> {
         serial: u64::try_from(plan.basis.serial).unwrap_or(0),
         begun: plan.basis.begun_plan.clone(),
         partial: plan.partial,
+        invokes: !plan.invokes.is_empty(),
     })
 }
 

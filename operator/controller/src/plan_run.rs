@@ -1,6 +1,11 @@
 //! One run that plans: from inputs and state to a stored plan. It changes no object of the outside.
 
-use std::{collections::BTreeMap, ffi::OsString, str::FromStr, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    ffi::OsString,
+    str::FromStr,
+    sync::Arc,
+};
 
 use ashlar_api::{Basis, ChangeStatus, PlanKind, PlanSettings, PlanStatus, PlanSummary, Standing, Workspace};
 use ashlar_config::{Input, InputValue, Origin};
@@ -98,7 +103,17 @@ pub(crate) async fn run(job: Job, kind: PlanKind, from: Material, before: Worksp
             .as_ref()
             .and_then(|status| status.last_applied_plan.clone());
         let whole = before.metadata.deletion_timestamp.is_some();
-        let work = attempt(&job, &mut held, kind, from, whole, last_applied);
+        let invoked = before
+            .status
+            .as_ref()
+            .map_or(&[][..], |status| status.invoked.as_slice());
+        let sorted = |list: &[String]| list.iter().cloned().collect::<BTreeSet<_>>();
+        let asked = Asked {
+            kind,
+            whole,
+            invokes: !whole && sorted(&job.spec.plan.invoke) != sorted(invoked),
+        };
+        let work = attempt(&job, &mut held, asked, from, last_applied);
         let limited = async { tokio::time::timeout(job.timeout, work).await };
         let outcome = apart(until_stopped(&job.tracked.stop, limited));
         match outcome {
@@ -137,9 +152,8 @@ async fn is_overtaken(job: &Job, before: &Workspace) -> bool {
 async fn attempt(
     job: &Job,
     held: &mut Held,
-    kind: PlanKind,
+    asked: Asked,
     from: Material,
-    whole: bool,
     last_applied: Option<String>,
 ) -> Ended {
     let plans = PlanStore::new(
@@ -182,8 +196,7 @@ async fn attempt(
     let secrets = ready.secrets.clone();
     let chosen = options(
         &job.spec.plan,
-        kind,
-        whole,
+        asked,
         &job.spec.terraform_workspace,
         ready.dialect,
     );
@@ -295,9 +308,10 @@ async fn attempt(
     let status = plan_status(
         &plan,
         &schemas,
-        kind,
+        asked.kind,
         digest,
         basis,
+        &job.spec.plan.invoke,
         warnings(&remarks, &sources, &secrets),
     );
     job.end(
@@ -409,11 +423,20 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
     }
 }
 
-/// The person's choices. What is `whole` is not limited: an object that goes takes everything along.
+/// What a plan is asked for.
+#[derive(Clone, Copy)]
+struct Asked {
+    kind: PlanKind,
+    /// Is it not limited? An object that goes takes everything along.
+    whole: bool,
+    /// Are the actions of the list that is set now still to be invoked?
+    invokes: bool,
+}
+
+/// The person's choices. Where actions are invoked, nothing else is done.
 fn options(
     settings: &PlanSettings,
-    kind: PlanKind,
-    whole: bool,
+    Asked { kind, whole, invokes }: Asked,
     workspace: &str,
     dialect: Dialect,
 ) -> Result<Options, Diag> {
@@ -422,6 +445,19 @@ fn options(
         targets: addresses("targets", "module, resource or instance", &settings.targets)?,
         excludes: addresses("exclude", "module, resource or instance", &settings.exclude)?,
     };
+    let invoke = addresses("invoke", "instance of an action", &settings.invoke)?;
+    if invokes && kind == PlanKind::Apply && !invoke.is_empty() {
+        return Ok(Options {
+            mode: Mode::RefreshOnly,
+            refresh: settings.refresh,
+            replace: Vec::new(),
+            parallelism: usize::try_from(settings.parallelism).unwrap_or(1).max(1),
+            workspace: workspace.to_owned(),
+            dialect,
+            invoke,
+            selection: Selection::whole(),
+        });
+    }
     Ok(Options {
         mode: match kind {
             PlanKind::Apply => Mode::Normal,
@@ -490,6 +526,7 @@ fn plan_status(
     kind: PlanKind,
     digest: String,
     basis: Basis,
+    invoke: &[String],
     warnings: Vec<String>,
 ) -> PlanStatus {
     let changes = redacted_changes(plan, schemas);
@@ -533,6 +570,12 @@ fn plan_status(
         warnings,
         basis,
         partial: !plan.options.selection.is_whole(),
+        // As they are written there: by that it is told later whether they were invoked.
+        invokes: if plan.options.invoke.is_empty() {
+            Vec::new()
+        } else {
+            invoke.to_vec()
+        },
     }
 }
 
@@ -585,7 +628,36 @@ mod tests {
     use super::*;
 
     fn chosen(settings: &PlanSettings, kind: PlanKind, whole: bool) -> Result<Options, Diag> {
-        options(settings, kind, whole, "default", Dialect::Terraform)
+        let asked = Asked {
+            kind,
+            whole,
+            invokes: !whole,
+        };
+        options(settings, asked, "default", Dialect::Terraform)
+    }
+
+    #[test]
+    fn actions_are_invoked_alone_and_once() {
+        let settings = PlanSettings {
+            replace: vec!["a.b".to_owned()],
+            targets: vec!["a.b".to_owned()],
+            invoke: vec!["action.a.b[0]".to_owned()],
+            ..PlanSettings::default()
+        };
+        let invoking = chosen(&settings, PlanKind::Apply, false).unwrap();
+        assert_eq!((invoking.mode, invoking.invoke.len()), (Mode::RefreshOnly, 1));
+        assert!(invoking.replace.is_empty() && invoking.selection.is_whole());
+        let after = Asked {
+            kind: PlanKind::Apply,
+            whole: false,
+            invokes: false,
+        };
+        let after = options(&settings, after, "default", Dialect::Terraform).unwrap();
+        assert_eq!((after.mode, after.replace.len()), (Mode::Normal, 1));
+        assert!(after.invoke.is_empty());
+        for kind in [PlanKind::Destroy, PlanKind::Refresh] {
+            assert!(chosen(&settings, kind, false).unwrap().invoke.is_empty());
+        }
     }
 
     #[test]
@@ -623,6 +695,11 @@ mod tests {
             exclude: list(),
             ..PlanSettings::default()
         };
+        let invoke = PlanSettings {
+            invoke: list(),
+            ..PlanSettings::default()
+        };
+        assert!(refused(invoke).contains("spec.plan.invoke"));
         assert!(refused(replace).contains("spec.plan.replace"));
         assert!(refused(targets).contains("spec.plan.targets"));
         assert!(refused(exclude).contains("spec.plan.exclude"));

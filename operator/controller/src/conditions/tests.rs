@@ -21,6 +21,7 @@ fn status(standing: Standing) -> WorkspaceStatus {
         warnings: Vec::new(),
         basis: Basis::default(),
         partial: false,
+        invokes: Vec::new(),
     };
     WorkspaceStatus {
         plan: Some(plan),

@@ -42,6 +42,7 @@ pub(crate) fn pending() -> Seen {
             serial: 3,
             begun: None,
             partial: false,
+            invokes: false,
         }),
         last_applied: None,
         failure: None,
@@ -509,4 +510,21 @@ fn what_is_another_workspaces_is_never_destroyed() {
     );
     // One that is not deleted plans on it, if it is let: a state of a command line is taken over so.
     check(&[&foreign], waiting(None));
+}
+
+#[test]
+fn after_actions_were_invoked_the_rest_is_planned() {
+    let invoking = |seen: &mut Seen| seen.plan.as_mut().unwrap().invokes = true;
+    let rest = Decision::Plan {
+        kind: PlanKind::Apply,
+        cause: Cause::Invoked,
+        from: Ground::Inputs,
+    };
+    check(&[&invoking, &standing(Standing::Applied)], rest.clone());
+    check(&[&invoking, &standing(Standing::Empty)], rest);
+    let waits = Decision::Wait(Wait::Approval {
+        digest: DIGEST.to_owned(),
+        refused: None,
+    });
+    check(&[&invoking, &standing(Standing::Pending)], waits);
 }
