@@ -230,6 +230,15 @@ impl Constraints {
         self
     }
 
+    /// In the form of lock files: in the order of versions, each once, and versions with all their numbers.
+    pub fn canonical(&self) -> String {
+        let mut constraints: Vec<&Constraint> = self.0.iter().collect();
+        constraints.sort_by_key(|constraint| (&constraint.bound, constraint.canonical_rank()));
+        let mut told: Vec<String> = constraints.into_iter().map(Constraint::canonical).collect();
+        told.dedup();
+        told.join(", ")
+    }
+
     /// Is there no condition?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
@@ -259,6 +268,35 @@ impl Constraints {
 }
 
 impl Constraint {
+    /// Does `~>` leave all but the first number open?
+    fn is_minor(&self) -> bool {
+        self.operator == Operator::Pessimistic && self.written < 3
+    }
+
+    fn canonical_rank(&self) -> u8 {
+        match self.operator {
+            Operator::Greater => 1,
+            Operator::AtLeast => 2,
+            Operator::Equal => 3,
+            Operator::Pessimistic => 4 + u8::from(self.is_minor()),
+            Operator::AtMost => 6,
+            Operator::Less => 7,
+            Operator::NotEqual => 8,
+        }
+    }
+
+    fn canonical(&self) -> String {
+        let bound = self.bound.to_string();
+        let version = match bound.rsplit_once('.') {
+            Some((minor, _)) if self.is_minor() && !self.bound.is_prerelease() => minor,
+            _ => &bound,
+        };
+        match self.operator {
+            Operator::Equal => version.to_owned(),
+            operator => format!("{} {version}", operator.text()),
+        }
+    }
+
     fn holds_for_provider(&self, version: &Version) -> bool {
         let order = version.precedence(&self.bound);
         match self.operator {

@@ -112,6 +112,8 @@ pub fn parse_values_file(
 pub struct Resolved {
     /// The value of every variable, as references see it: converted, defaults filled in, marked.
     pub values: BTreeMap<Arc<str>, Value>,
+    /// The values that were given, as they were given, but for those of ephemeral variables.
+    pub given: BTreeMap<Arc<str>, Value>,
     /// Where those stand that files give.
     pub places: BTreeMap<Arc<str>, Span>,
     /// What is wrong with values that are given and do not fit their variables. Those are not known, and what needs them
@@ -130,6 +132,7 @@ pub fn resolve_variables(
     let mut diags = undeclared(module, inputs);
     let Resolved {
         mut values,
+        given: mut all_given,
         mut places,
         mut refused,
     } = Resolved::default();
@@ -145,6 +148,9 @@ pub fn resolve_variables(
                 Given { value, place: None }
             }
         });
+        if let Some(given) = given.as_ref().filter(|_| !variable.ephemeral) {
+            all_given.insert(name.clone(), variable.marked(given.value.clone()));
+        }
         if given.is_none() && variable.default.is_none() {
             if absent == Absent::Refused {
                 let detail = format!("The variable {name:?} has no default, so it must be given a value.");
@@ -169,6 +175,7 @@ pub fn resolve_variables(
     }
     let resolved = Resolved {
         values,
+        given: all_given,
         places,
         refused,
     };

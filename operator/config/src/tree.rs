@@ -80,6 +80,8 @@ pub struct Member {
     pub module: Module,
     /// Its folder: the value of `path.module`.
     pub folder: Arc<str>,
+    /// Where the call looks for it, with values of variables put in; empty of the root module.
+    pub source: Arc<str>,
 }
 
 /// A whole configuration.
@@ -191,6 +193,7 @@ pub fn load(
     let (module, mut diags) = read_module(files, dialect, sources);
     let mut tree = Tree::default();
     let root = Member {
+        source: Arc::default(),
         module,
         folder: ".".into(),
     };
@@ -394,6 +397,7 @@ impl Loading<'_> {
             }
         }
         let member = Member {
+            source: source.to_string().into(),
             module,
             folder: found.folder,
         };

@@ -45,6 +45,8 @@ enum Suite {
     Scenarios(Run),
     /// Configurations made at random, run by us and by Terraform side by side.
     Random(scenarios::RandomArgs),
+    /// What `show -json` tells of each plan and state of whole runs, in whole.
+    ShowJson(scenarios::DocumentsArgs),
     /// Scenarios, run by Terraform to make their records.
     Record(scenarios::RecordArgs),
     /// Published providers, run by us and by Terraform side by side.
@@ -104,6 +106,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Modules(args) => return modules::run(args),
         Suite::Random(args) => return scenarios::run_random(args),
         Suite::Record(args) => return scenarios::record(args),
+        Suite::ShowJson(args) => return scenarios::run_documents(args),
         Suite::Syntax(args)
         | Suite::Wire(args)
         | Suite::Expressions(InDialect { run: args, .. })
@@ -121,7 +124,7 @@ fn run(suite: Suite) -> anyhow::Result<ExitCode> {
         Suite::Real(args) => scenarios::run_real(&args.cases, &mut report)?,
         Suite::Lang(args) => lang::run(&args.cases, &mut report)?,
         Suite::Validate(args) => validate::run(&args.run.cases, args.dialect, &mut report)?,
-        Suite::Corpus(_) | Suite::Modules(_) | Suite::Random(_) | Suite::Record(_) => {}
+        Suite::Corpus(_) | Suite::Modules(_) | Suite::Random(_) | Suite::Record(_) | Suite::ShowJson(_) => {}
     }
     Ok(report.finish())
 }

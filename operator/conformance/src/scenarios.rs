@@ -5,6 +5,7 @@
 
 mod command;
 mod compare;
+mod documents;
 mod facts;
 mod normalise;
 mod random;
@@ -25,6 +26,7 @@ use ashlar_sources::Reach;
 use serde_json::Value as Json;
 
 pub(crate) use self::{
+    documents::{Args as DocumentsArgs, run as run_documents},
     random::{Args as RandomArgs, RecordArgs, record, run as run_random},
     real::run as run_real,
 };

@@ -327,6 +327,7 @@ mod tests {
             packages: BTreeMap::new(),
             variables: BTreeMap::new(),
             given_again: again.iter().map(|name| Arc::from(*name)).collect(),
+            given: BTreeMap::new(),
             previous_state: Default::default(),
             prior_state: Default::default(),
             changes: Vec::new(),

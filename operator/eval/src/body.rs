@@ -5,7 +5,7 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags, Span};
-use ashlar_syntax::{Attribute, Block, Body, Ident, Wanted};
+use ashlar_syntax::{Attribute, Block, Body, Expr, Ident, Wanted};
 use ashlar_value::{
     Type,
     schema::{self, AttributeType, Nesting},
@@ -54,6 +54,24 @@ pub fn written<'b>(body: &'b Body, schema: &schema::Block) -> (Vec<&'b Attribute
             .filter(|block| schema.blocks.contains_key(&*block.kind.name))
             .collect(),
     )
+}
+
+/// The blocks of one type in a body, those that `dynamic` blocks make too: what stands in each, and the expressions that tell
+/// for what and with which labels they are made.
+pub fn made_blocks<'b>(body: &'b Body, schema: &schema::Block, kind: &str) -> (Vec<&'b Body>, Vec<&'b Expr>) {
+    let (mut bodies, mut exprs) = (Vec::new(), Vec::new());
+    for block in &by_schema(body, schema).blocks {
+        if &*block.kind.name == kind {
+            bodies.push(&block.body);
+        } else if let Some(spec) = dynamic::Spec::read(block, |kind| is_labelled(schema, kind)).0
+            && &*spec.kind.name == kind
+        {
+            bodies.push(spec.content);
+            exprs.push(spec.for_each);
+            exprs.extend(spec.labels_expr);
+        }
+    }
+    (bodies, exprs)
 }
 
 /// The body as the schema reads it. In native syntax it reads itself, wanted or not; in JSON only the schema tells arguments

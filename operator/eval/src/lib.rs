@@ -42,7 +42,7 @@ mod variable;
 
 pub use access::{get_attr, index};
 pub use block::decode_block;
-pub use body::written;
+pub use body::{made_blocks, written};
 pub use budget::{Constants, with_budget};
 pub use check_rule::{CONDITION, CheckRule};
 pub use console::evaluate_for_console;

@@ -310,6 +310,7 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         packages: inputs.packages,
         variables,
         given_again: inputs.given_again,
+        given: BTreeMap::new(),
         previous_state: inputs.state,
         prior_state: refreshed,
         changes,

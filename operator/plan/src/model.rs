@@ -392,6 +392,8 @@ pub struct Plan {
     pub variables: BTreeMap<Arc<str>, Value>,
     /// The ephemeral ones that were given values, which are not kept: they have to be given again to apply.
     pub given_again: BTreeSet<Arc<str>>,
+    /// The values of variables as they were given, for whoever is shown them; `variables` are those that count.
+    pub given: BTreeMap<Arc<str>, Value>,
     /// The state as read from storage.
     pub previous_state: State,
     /// The state after refresh: what the changes start from.

@@ -69,6 +69,8 @@ struct PlanWire {
     excludes: Vec<String>,
     generated: Vec<(String, String)>,
     given_again: Vec<String>,
+    #[serde(default)]
+    given: Vec<(String, ValueWire)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -196,6 +198,11 @@ fn write(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .map(|(address, block)| (address.to_string(), block.to_string()))
             .collect(),
         given_again: plan.given_again.iter().map(ToString::to_string).collect(),
+        given: plan
+            .given
+            .iter()
+            .map(|(name, value)| Ok((name.to_string(), value_out(value)?)))
+            .collect::<Result<_, Diags>>()?,
     };
     rmp_serde::to_vec(&wire).map_err(|fault| damaged(&fault.to_string()))
 }
@@ -222,6 +229,10 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
     let mut variables = BTreeMap::new();
     for (name, value) in wire.variables {
         variables.insert(Arc::from(name), value_in(&value)?);
+    }
+    let mut given = BTreeMap::new();
+    for (name, value) in wire.given {
+        given.insert(Arc::from(name), value_in(&value)?);
     }
     let mut outputs = BTreeMap::new();
     for (name, output) in wire.outputs {
@@ -312,6 +323,7 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .map(|(address, block)| Ok((parse(&address)?, block.into())))
             .collect::<Result<_, Diags>>()?,
         given_again: wire.given_again.into_iter().map(Arc::from).collect(),
+        given,
     })
 }
 

@@ -230,7 +230,7 @@ async fn attempt(
         diags.extend(resolved.refused.into_values().flatten());
         return None;
     }
-    let variables = resolved.values;
+    let (variables, given) = (resolved.values, resolved.given);
     let chosen = diags.take(choose(settings, &tree, &request.state).await)?;
     let pins = chosen.pins.clone();
     let redact = redactor(variables.values(), &request.state, &request.env);
@@ -283,6 +283,7 @@ async fn attempt(
     };
     if let Some(plan) = &mut planned {
         plan.functions = functions.results();
+        plan.given = given;
     }
     functions.close().await;
     plugins.close().await;

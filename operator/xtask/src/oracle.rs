@@ -1,5 +1,7 @@
 //! `cargo xtask oracle`: are the examples of the functions' tables true, and their signatures right, in the real programs?
 //!
+//! `cargo xtask oracle show-json`: does `show -json` tell of each plan and state of the scenarios what Terraform tells?
+//!
 //! `cargo xtask oracle random`: do we and the real Terraform do the same with configurations made at random?
 //!
 //! One console process takes all examples, in an empty folder: those about files ask for files that are not there, and
@@ -31,6 +33,12 @@ pub(crate) struct Args {
 
 #[derive(clap::Subcommand)]
 enum What {
+    /// Hold what `show -json` tells of all recorded scenarios against what the real Terraform tells.
+    ShowJson {
+        /// What is told to `ashlar-conformance show-json`: --kept FOLDER, --filter TEXT, --all.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<String>,
+    },
     /// Run configurations made at random in both programs, and compare all they do.
     Random {
         /// What is told to `ashlar-conformance random`: --seed S, --count N, --config K, --out FOLDER.
@@ -40,8 +48,12 @@ enum What {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
-    if let Some(What::Random { words }) = &args.what {
-        let mut command = cargo("run --quiet --package ashlar-conformance -- random");
+    if let Some(what) = &args.what {
+        let (line, words) = match what {
+            What::ShowJson { words } => ("show-json tests/oracle/scenarios", words),
+            What::Random { words } => ("random", words),
+        };
+        let mut command = cargo(&format!("run --quiet --package ashlar-conformance -- {line}"));
         command.args(words);
         return step::stream(command);
     }

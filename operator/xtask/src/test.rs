@@ -15,7 +15,7 @@ use crate::{check, e2e, quickstart};
 pub(crate) struct Args {}
 
 /// Kinds of recorded behaviour of Terraform, each with the folder of its cases.
-const ORACLES: [(&str, &str); 8] = [
+const ORACLES: [(&str, &str); 9] = [
     ("syntax", "tests/oracle/syntax"),
     ("wire", "tests/oracle/wire"),
     ("expressions", "tests/oracle/expressions"),
@@ -24,6 +24,7 @@ const ORACLES: [(&str, &str); 8] = [
         "tests/oracle/expressions-opentofu",
     ),
     ("scenarios", "tests/oracle/scenarios"),
+    ("show-json", "tests/oracle/show-json"),
     ("lang", "tests/lang"),
     ("validate", "tests/oracle/validate"),
     ("validate --dialect opentofu", "tests/oracle/validate-opentofu"),

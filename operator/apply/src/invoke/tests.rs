@@ -195,6 +195,7 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
         packages: BTreeMap::new(),
         variables: BTreeMap::new(),
         given_again: Default::default(),
+        given: Default::default(),
         previous_state: state.clone(),
         prior_state: state,
         changes: Vec::new(),

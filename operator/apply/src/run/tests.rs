@@ -72,6 +72,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         packages: BTreeMap::new(),
         variables: BTreeMap::new(),
         given_again: Default::default(),
+        given: Default::default(),
         previous_state: state.clone(),
         prior_state: state,
         changes: Vec::new(),

@@ -11,17 +11,18 @@ static UUID: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Normalises the steps of one scenario; `words` are folders and hosts, longest first.
 pub(super) fn normalise(steps: Vec<Json>, words: &[(String, &str)]) -> Vec<Json> {
-    let mut names = Names {
-        words: words
-            .iter()
-            .map(|(text, word)| (text.clone(), (*word).to_owned()))
-            .collect(),
-        ..Names::default()
-    };
+    let mut names = Names::new(words);
     for step in &steps {
         names.find_deposed(step);
     }
     steps.into_iter().map(|step| names.step(step)).collect()
+}
+
+/// Normalises the documents of one scenario, whose lists keep their order.
+pub(super) fn documents(documents: Json, words: &[(String, &str)]) -> Json {
+    let mut names = Names::new(words);
+    names.find_deposed(&documents);
+    names.walk(documents)
 }
 
 #[derive(Default)]
@@ -32,12 +33,24 @@ struct Names {
 }
 
 impl Names {
+    fn new(words: &[(String, &str)]) -> Self {
+        Self {
+            words: words
+                .iter()
+                .map(|(text, word)| (text.clone(), (*word).to_owned()))
+                .collect(),
+            ..Self::default()
+        }
+    }
+
     fn find_deposed(&mut self, value: &Json) {
         match value {
             Json::Object(fields) => {
-                if let Some(key) = fields.get("deposed").and_then(Json::as_str) {
-                    let word = format!("<deposed:{}>", self.deposed.len() + 1);
-                    self.deposed.entry(key.to_owned()).or_insert(word);
+                for name in ["deposed", "deposed_key"] {
+                    if let Some(key) = fields.get(name).and_then(Json::as_str) {
+                        let word = format!("<deposed:{}>", self.deposed.len() + 1);
+                        self.deposed.entry(key.to_owned()).or_insert(word);
+                    }
                 }
                 fields.values().for_each(|field| self.find_deposed(field));
             }

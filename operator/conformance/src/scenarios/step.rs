@@ -25,7 +25,9 @@ use super::{command, facts, world};
 pub(crate) struct Bench {
     pub(crate) work: PathBuf,
     pub(super) world: PathBuf,
-    settings: Settings,
+    /// Where the last step's plan is kept, if it made one.
+    pub(super) planned: PathBuf,
+    pub(super) settings: Settings,
 }
 
 /// How far the logs had come when a phase began.
@@ -39,6 +41,7 @@ impl Bench {
         let bench = Self {
             work: root.join("work"),
             world: root.join("world"),
+            planned: root.join("plan.ashlar"),
             settings,
         };
         std::fs::create_dir(&bench.work)?;
@@ -49,6 +52,9 @@ impl Bench {
     /// Runs a step; the inner error says what of it cannot be run yet.
     pub(crate) async fn run(&self, step: &Json) -> anyhow::Result<Result<Json, String>> {
         self.prepare(step)?;
+        if self.planned.exists() {
+            std::fs::remove_file(&self.planned)?;
+        }
         let action = step["action"].as_str().context("a step without action")?;
         let mut out = json!({ "name": step["name"], "action": action });
         match action {
@@ -133,6 +139,7 @@ impl Bench {
         let Some((planned, bytes)) = outcome.plan else {
             return self.finish(out);
         };
+        std::fs::write(&self.planned, &bytes)?;
         self.add_plan(&mut out["plan"], &planned, &outcome.schemas);
         if let Some((name, text)) = options["generate_config_out"]
             .as_str()
@@ -326,7 +333,7 @@ impl Bench {
     }
 
     /// The workspace that is selected, in the folder or for this step.
-    fn workspace(&self, step: &Json) -> anyhow::Result<String> {
+    pub(super) fn workspace(&self, step: &Json) -> anyhow::Result<String> {
         match &step["env"]["TF_WORKSPACE"] {
             Json::Null => Workspaces::of(&self.work)
                 .selected()
@@ -390,7 +397,7 @@ impl Bench {
     }
 }
 
-fn text_of(value: &Json) -> String {
+pub(super) fn text_of(value: &Json) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
@@ -400,7 +407,7 @@ fn addresses<T: std::str::FromStr<Err = ashlar_addr::ParseError>>(list: &Json) -
     Ok(read.collect::<Result<_, _>>()?)
 }
 
-fn strings(list: &Json) -> Vec<String> {
+pub(super) fn strings(list: &Json) -> Vec<String> {
     list.as_array()
         .into_iter()
         .flatten()

@@ -5,7 +5,7 @@ use ashlar_value::{Value, schema::Schema};
 use serde_json::{Map, Value as Json, json};
 
 use super::{schema_of, tree};
-use crate::{Change, Importing, OutputChange, Schemas, objchange::mark_sensitive};
+use crate::{Change, Importing, OutputChange, Reason, Schemas, objchange::mark_sensitive};
 
 /// A member of `resource_changes` or `resource_drift`. Without its schema all of the object counts as sensitive.
 pub(super) fn resource_change(change: &Change, schemas: &Schemas) -> Json {
@@ -55,8 +55,11 @@ pub(super) fn resource_change(change: &Change, schemas: &Schemas) -> Json {
     if let Some(importing) = importing {
         inner.insert("importing".to_owned(), importing);
     }
+    // Terraform plans what is tainted as if nothing had been there.
+    let tainted = change.reason == Some(Reason::ReplaceBecauseTainted);
+    let before = if tainted { &None } else { &change.before_identity };
     let identities = [
-        ("before_identity", &change.before_identity),
+        ("before_identity", before),
         ("after_identity", &change.after_identity),
     ];
     for (name, identity) in identities {

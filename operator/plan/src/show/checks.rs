@@ -34,8 +34,10 @@ pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
         } = check;
         let mut instance = json!({ "address": object, "status": status.as_str() });
         if !problems.is_empty() {
+            let mut problems: Vec<&String> = problems.iter().collect();
+            problems.sort_unstable();
             instance["problems"] = problems
-                .iter()
+                .into_iter()
                 .map(|message| json!({ "message": message }))
                 .collect();
         }
@@ -48,7 +50,11 @@ pub(super) fn of_plan(checks: &BTreeMap<String, Check>) -> Json {
         }
     }
     let each = by_declaration.into_values().map(|(declared, status, instances)| {
-        json!({ "address": declared, "status": status.as_str(), "instances": instances })
+        let mut told = json!({ "address": declared, "status": status.as_str() });
+        if !instances.is_empty() {
+            told["instances"] = instances.into();
+        }
+        told
     });
     each.collect()
 }

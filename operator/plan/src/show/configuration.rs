@@ -6,6 +6,8 @@
 mod expression;
 mod providers;
 
+use std::collections::BTreeSet;
+
 use ashlar_addr::{Mode, Module as ModuleAddr, Resource};
 use ashlar_config::{DependsOn, Module, ModuleCall, ResourceConfig, Tree, provisioner_schema};
 use ashlar_eval::{Reference, Variable, evaluate_constant};
@@ -22,9 +24,10 @@ use self::{
 use super::find_schema;
 use crate::Schemas;
 
-/// The whole configuration. Defaults and constants stand in it in clear.
-pub(super) fn configuration(tree: &Tree, schemas: &Schemas) -> Json {
+/// The whole configuration, without some resources of the root module. Defaults and constants stand in it in clear.
+pub(super) fn configuration(tree: &Tree, schemas: &Schemas, left_out: BTreeSet<&Resource>) -> Json {
     let view = View {
+        left_out,
         tree,
         schemas,
         providers: Providers::of(tree, schemas),
@@ -36,6 +39,7 @@ pub(super) fn configuration(tree: &Tree, schemas: &Schemas) -> Json {
 }
 
 struct View<'a> {
+    left_out: BTreeSet<&'a Resource>,
     tree: &'a Tree,
     schemas: &'a Schemas,
     providers: Providers,
@@ -81,7 +85,8 @@ impl View<'_> {
         let variables = variables.map(|(name, declared)| (name.to_string(), variable(declared)));
         put_all(&mut out, "variables", variables.collect::<Map<_, _>>().into());
         let actions = module.actions.iter().map(|((kind, name), action)| {
-            let key = self.providers.key(&action.local_provider.to_string(), path);
+            // Terraform follows providers that are handed on for resources alone.
+            let key = providers::key_of(&action.local_provider.to_string(), path);
             let mut told = Map::new();
             told.insert("address".to_owned(), format!("action.{kind}.{name}").into());
             told.insert("type".to_owned(), (**kind).into());
@@ -94,16 +99,20 @@ impl View<'_> {
         Json::Object(out)
     }
 
-    /// Managed resources and data sources, each kind by address.
+    /// Managed resources, then data sources, each by address.
     fn resources(&self, path: &ModuleAddr, module: &Module) -> Json {
         let mut found: Vec<_> = module
             .resources
             .iter()
             .filter(|(resource, _)| resource.mode != Mode::Ephemeral)
-            .map(|(resource, config)| (resource.to_string(), self.resource(path, resource, config)))
+            .filter(|(resource, _)| !path.is_root() || !self.left_out.contains(resource))
+            .map(|(resource, config)| {
+                let told = self.resource(path, resource, config);
+                (resource.mode == Mode::Data, resource.to_string(), told)
+            })
             .collect();
-        found.sort_by(|(a, _), (b, _)| a.cmp(b));
-        found.into_iter().map(|(_, told)| told).collect()
+        found.sort_by(|(data, a, _), (other, b, _)| (data, a).cmp(&(other, b)));
+        found.into_iter().map(|(_, _, told)| told).collect()
     }
 
     fn resource(&self, path: &ModuleAddr, resource: &Resource, config: &ResourceConfig) -> Json {
@@ -140,32 +149,39 @@ impl View<'_> {
             let (value, _) = evaluate_constant(expr?);
             value.as_str().map(ToString::to_string)
         };
-        put_all(&mut out, "source", text(call.source.as_ref()).into());
+        let source = text(call.source.as_ref());
+        let source = source.or_else(|| Some(self.tree.members.get(path)?.source.to_string()));
+        put_all(&mut out, "source", source.into());
         put_all(&mut out, "version_constraint", text(call.version.as_ref()).into());
         repetition(&mut out, call.count.as_ref(), call.for_each.as_ref());
         if let Some(member) = self.tree.members.get(path) {
-            let attributes = member.module.variables.iter().map(|(name, variable)| {
-                let attribute = Attribute {
-                    ty: AttributeType::Plain(Type::Dynamic),
-                    required: variable.default.is_none(),
-                    optional: variable.default.is_some(),
-                    computed: false,
-                    sensitive: false,
-                    write_only: false,
-                    deprecated: None,
-                };
-                (name.clone(), attribute)
-            });
-            let schema = schema::Block {
-                attributes: attributes.collect(),
-                ..schema::Block::default()
-            };
+            let schema = arguments_of_call(&member.module);
             put_all(&mut out, "expressions", arguments(&call.body, &schema));
         }
         out.insert("module".to_owned(), self.module(path));
         let waits = call.depends_on.as_deref().unwrap_or_default();
         put_all(&mut out, "depends_on", depends_on(waits));
         Json::Object(out)
+    }
+}
+
+/// What a call of the module takes, as a schema.
+pub(super) fn arguments_of_call(module: &Module) -> schema::Block {
+    let attributes = module.variables.iter().map(|(name, variable)| {
+        let attribute = Attribute {
+            ty: AttributeType::Plain(Type::Dynamic),
+            required: variable.default.is_none(),
+            optional: variable.default.is_some(),
+            computed: false,
+            sensitive: false,
+            write_only: false,
+            deprecated: None,
+        };
+        (name.clone(), attribute)
+    });
+    schema::Block {
+        attributes: attributes.collect(),
+        ..schema::Block::default()
     }
 }
 

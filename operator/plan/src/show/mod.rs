@@ -14,6 +14,7 @@ mod invocations;
 mod modules;
 mod plan;
 mod redacted;
+mod relevant;
 mod state;
 mod tree;
 

@@ -85,7 +85,7 @@ fn resource(
         0
     };
     out.insert("schema_version".to_owned(), version.into());
-    if let Some(values) = tree::known(&value).filter(|values| !values.is_null()) {
+    if let Some(values) = tree::attributes(&value) {
         out.insert("values".to_owned(), values);
     }
     out.insert(

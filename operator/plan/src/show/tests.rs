@@ -181,7 +181,7 @@ fn checks_stand_by_what_declares_them() {
                 {"address": {"to_display": "kiln_pot.a[\"b\"]", "instance_key": "b"}, "status": "pass"},
                 {"address": {"to_display": "kiln_pot.a[\"x.output.y\"]", "instance_key": "x.output.y"}, "status": "fail"}]},
             {"address": {"kind": "resource", "mode": "managed", "type": "kiln_pot", "name": "none", "to_display": "kiln_pot.none"},
-             "status": "unknown", "instances": []},
+             "status": "unknown"},
             {"address": {"kind": "output_value", "module": "module.m", "name": "o", "to_display": "module.m.output.o"},
              "status": "pass",
              "instances": [{"address": {"module": "module.m[0]", "to_display": "module.m[0].output.o"}, "status": "pass"}]},

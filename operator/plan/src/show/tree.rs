@@ -29,6 +29,11 @@ pub(super) fn known(value: &Value) -> Option<Json> {
     })
 }
 
+/// The attributes of an object; none where there are no known ones.
+pub(super) fn attributes(value: &Value) -> Option<Json> {
+    known(value).filter(|known| known.as_object().is_some_and(|members| !members.is_empty()))
+}
+
 fn number(number: &Number) -> Json {
     let digits: Result<serde_json::Number, _> = number.to_string().parse();
     digits.map_or(Json::Null, Json::Number)

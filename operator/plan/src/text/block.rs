@@ -13,7 +13,7 @@ use super::{
     diff::{Body, Diff, Items, Keys, Nested},
     ink::Sign,
     place::Place,
-    side::{Side, items, merge, names, part, present, whole},
+    side::{Side, filled, items, merge, names, part, present, whole},
 };
 
 type Attributes = BTreeMap<Arc<str>, Attribute>;
@@ -101,7 +101,7 @@ impl Place<'_> {
                 vec![nested(None, diff)]
             };
         }
-        if let Some(hidden) = self.hidden(before, after) {
+        if let Some(hidden) = self.hidden(filled(before), filled(after)) {
             // Not even how many there are is to be seen.
             return vec![nested(
                 None,

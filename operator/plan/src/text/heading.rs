@@ -83,6 +83,13 @@ pub(super) fn heading(change: &Change, tense: Tense, ink: Ink) -> String {
         Some(_) => out.push_str("  # (imported)\n"),
         None => {}
     }
+    if change.importing.is_some() && change.action.is_replace() {
+        let _ = writeln!(
+            out,
+            "  # {}",
+            ink.bold_red("Warning: the imported object will be destroyed")
+        );
+    }
     if let Some(from) = moved {
         let _ = writeln!(out, "  # (moved from {from})");
     }

@@ -155,6 +155,7 @@ pub(crate) fn plan(changes: Vec<Change>) -> Plan {
         config: Vec::new(),
         variables: BTreeMap::new(),
         given_again: Default::default(),
+        given: Default::default(),
         previous_state: Default::default(),
         prior_state: Default::default(),
         changes,

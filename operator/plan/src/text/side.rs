@@ -38,6 +38,15 @@ pub(super) fn items(side: Side<'_>) -> &[Value] {
     side.and_then(Value::as_items).unwrap_or_default()
 }
 
+/// Of blocks of which there are none, nothing is there.
+pub(super) fn filled(side: Side<'_>) -> Side<'_> {
+    side.filter(|value| {
+        let items = value.as_items().is_some_and(<[Value]>::is_empty);
+        let entries = value.as_entries().is_some_and(|entries| entries.is_empty());
+        !items && !entries
+    })
+}
+
 pub(super) fn names(before: Side<'_>, after: Side<'_>) -> BTreeSet<Arc<str>> {
     let both = [before, after]
         .into_iter()

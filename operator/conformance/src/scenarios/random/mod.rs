@@ -28,7 +28,7 @@ use ashlar_runner::Settings;
 use ashlar_xtask::tools::{self, Group};
 use serde_json::{Map, Value as Json, json};
 
-pub(super) use self::peer::Peer;
+pub(super) use self::peer::{Peer, flags, variables};
 use self::{
     case::{Case, Step},
     estate::Estate,

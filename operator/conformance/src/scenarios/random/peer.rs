@@ -1,11 +1,17 @@
 //! Real Terraform taking the steps of a scenario, told in the records' form.
 
-use std::{path::PathBuf, process::Command};
+use std::{
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
 use anyhow::Context;
 use serde_json::{Value as Json, json};
 
-use crate::scenarios::{facts, step::Bench};
+use crate::scenarios::{
+    facts,
+    step::{Bench, strings, text_of},
+};
 
 /// The program, and the settings by which it finds the providers.
 #[derive(Clone)]
@@ -80,16 +86,10 @@ impl Peer {
         finish(bench, out)
     }
 
+    /// Runs a command line that tells what it does in JSON.
     fn ask(&self, bench: &Bench, step: &Json, words: &[&str]) -> anyhow::Result<Told> {
-        let done = Command::new(&self.program)
-            .args(words)
-            .current_dir(&bench.work)
-            .envs(bench.environment(step))
-            .env("TF_CLI_CONFIG_FILE", &self.settings)
-            .env("CHECKPOINT_DISABLE", "1")
-            .env("TF_IN_AUTOMATION", "1")
-            .output()
-            .with_context(|| format!("running {}", self.program.display()))?;
+        let done = self.command(bench, step, words).output();
+        let done = done.with_context(|| format!("running {}", self.program.display()))?;
         let text = String::from_utf8_lossy(&done.stdout).into_owned();
         let events: Vec<Json> = text
             .lines()
@@ -107,27 +107,56 @@ impl Peer {
         }
         Ok(Told { exit, events, text })
     }
+
+    /// The program, ready to run where the bench stands.
+    pub(in crate::scenarios) fn command(&self, bench: &Bench, step: &Json, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .args(words)
+            .current_dir(&bench.work)
+            .envs(bench.environment(step))
+            .env("TF_CLI_CONFIG_FILE", &self.settings)
+            .env("CHECKPOINT_DISABLE", "1")
+            .env("TF_IN_AUTOMATION", "1")
+            .stdin(Stdio::null());
+        command
+    }
 }
 
 fn finish(bench: &Bench, out: Json) -> anyhow::Result<Json> {
     bench.finish(out)?.map_err(anyhow::Error::msg)
 }
 
-fn flags(step: &Json) -> Vec<String> {
-    let mut flags = Vec::new();
-    for (name, value) in step["vars"].as_object().into_iter().flatten() {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        flags.push(format!("-var={name}={text}"));
+/// What a plan of the step is told on the command line.
+pub(in crate::scenarios) fn flags(step: &Json) -> Vec<String> {
+    let mut flags = variables(&step["vars"]);
+    let options = &step["options"];
+    for name in strings(&step["var_files"]) {
+        flags.push(format!("-var-file={name}"));
     }
-    for name in ["replace", "target", "exclude"] {
-        for value in step["options"][name].as_array().into_iter().flatten() {
-            flags.push(format!("-{name}={}", value.as_str().unwrap_or_default()));
+    for name in ["replace", "target", "exclude", "invoke"] {
+        for value in strings(&options[name]) {
+            flags.push(format!("-{name}={value}"));
         }
     }
-    if step["options"]["refresh"] == false {
+    if options["refresh"] == false {
         flags.push("-refresh=false".to_owned());
     }
+    if let Some(limit) = options["parallelism"].as_u64() {
+        flags.push(format!("-parallelism={limit}"));
+    }
+    if let Some(file) = options["generate_config_out"].as_str() {
+        flags.push(format!("-generate-config-out={file}"));
+    }
     flags
+}
+
+/// Values of variables as they are given on the command line.
+pub(in crate::scenarios) fn variables(given: &Json) -> Vec<String> {
+    let given = given.as_object().into_iter().flatten();
+    given
+        .map(|(name, value)| format!("-var={name}={}", text_of(value)))
+        .collect()
 }
 
 /// The diagnostics in the records' form. Of a detail only those lines are kept that the configuration or a fault wrote:

@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use ashlar_addr::InstanceKey;
-use ashlar_eval::{Reference, Subject, evaluate_constant, references, written};
+use ashlar_eval::{Reference, Subject, evaluate_constant, quote, references, written};
 use ashlar_syntax::{Body, Expr, Literal, Step};
 use ashlar_value::schema::{Block, Nesting};
 use serde_json::{Map, Value as Json};
@@ -15,8 +15,9 @@ use super::super::tree;
 /// One expression.
 pub(super) fn expression(expr: &Expr) -> Json {
     let mut out = Map::new();
-    let (value, faults) = evaluate_constant(expr);
-    if !faults.has_errors() && value.is_wholly_known() {
+    // What is at fault is unknown; the part that decides may be known all the same.
+    let (value, _) = evaluate_constant(expr);
+    if value.is_wholly_known() {
         out.insert(
             "constant_value".to_owned(),
             tree::known(&value).unwrap_or(Json::Null),
@@ -128,7 +129,7 @@ fn push(step: &Step, text: &mut String) {
         Step::Index {
             key: Literal::String(key),
             ..
-        } => write!(text, "[{key:?}]"),
+        } => write!(text, "[{}]", quote(key)),
         Step::Index {
             key: Literal::Number(key),
             ..

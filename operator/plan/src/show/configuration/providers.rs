@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use ashlar_addr::{Module as ModuleAddr, Provider};
+use ashlar_addr::{Constraints, Module as ModuleAddr, Provider};
 use ashlar_config::Tree;
 use serde_json::{Map, Value as Json};
 
@@ -25,7 +25,8 @@ struct Configured {
     origin: Option<String>,
 }
 
-fn key_of(name: &str, module: &ModuleAddr) -> String {
+/// The key of a provider where a module names it.
+pub(super) fn key_of(name: &str, module: &ModuleAddr) -> String {
     if module.is_root() {
         name.to_owned()
     } else {
@@ -53,7 +54,12 @@ impl Providers {
         };
         let module = &member.module;
         let asked = module.requirements();
-        let versions = |provider: &Provider| asked.get(provider).map(ToString::to_string).unwrap_or_default();
+        let versions = |provider: &Provider| {
+            asked
+                .get(provider)
+                .map(Constraints::canonical)
+                .unwrap_or_default()
+        };
         for (local, block) in &module.providers {
             let provider = module
                 .required_providers
@@ -89,8 +95,13 @@ impl Providers {
             }
             self.add(path, name, &entry.source, &plain);
         }
+        // Of one that is there by its type alone Terraform tells no versions.
+        let implied = |name: &str, provider: &Provider, origin: Option<String>| Configured {
+            versions: String::new(),
+            ..plain(name, provider, origin)
+        };
         for provider in asked.keys() {
-            self.add(path, &provider.name, provider, &plain);
+            self.add(path, &provider.name, provider, &implied);
         }
         for (name, call) in &module.calls {
             let inner = path.child(name.clone());
