@@ -63,8 +63,8 @@ pub struct OperatorArgs {
     /// Start no provider that cannot be fenced in as far as a new kernel can.
     #[arg(long, env = "ASHLAR_REQUIRE_FENCE")]
     pub require_fence: bool,
-    /// Let workspaces run programs here by local-exec provisioners, fenced in as providers are. Whoever may write a Workspace
-    /// then runs any program that this image holds, with the network of the operator.
+    /// Let workspaces run programs here by local-exec provisioners, within the fence of providers; where the kernel cannot build
+    /// it none runs. Whoever may write a Workspace then runs any program that this image holds, with the network of the operator.
     #[arg(long, env = "ASHLAR_ALLOW_LOCAL_EXEC")]
     pub allow_local_exec: bool,
 }

@@ -315,7 +315,7 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
         inherit_environment: false,
         provisioners: Rules {
             programs: if args.allow_local_exec {
-                LocalPrograms::Allowed
+                LocalPrograms::Fenced
             } else {
                 LocalPrograms::Refused(
                     "A local-exec provisioner would run a program inside the operator. Whoever runs the operator can allow \

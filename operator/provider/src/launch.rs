@@ -19,6 +19,8 @@ use landlock::{
 };
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
+use crate::supervise;
+
 /// Stands before the names of variables that whoever writes a configuration or a workspace chose. Only the program gets
 /// them, once it is fenced in: some (`LD_PRELOAD`) would be obeyed here, before there is a fence.
 const FOR_PROGRAM: &str = "ASHLAR_FOR_PROGRAM_";
@@ -78,6 +80,8 @@ pub(crate) struct Request {
     pub(crate) arguments: Vec<OsString>,
     /// Is the binary named by a configuration? Then its folder may hold anything, and is not opened to it.
     pub(crate) is_foreign: bool,
+    /// Does a process of ours stand between us and the program, that ends all that the program starts?
+    pub(crate) is_supervised: bool,
 }
 
 impl Request {
@@ -98,6 +102,9 @@ impl Request {
         if self.is_foreign {
             arguments.push("--foreign".into());
         }
+        if self.is_supervised {
+            arguments.push("--supervise".into());
+        }
         arguments.extend(["--".into(), self.binary.clone().into()]);
         arguments.extend(self.arguments.iter().cloned());
         arguments
@@ -116,6 +123,7 @@ impl Request {
                 Some("--no-fence") => request.fence = Fence::Off,
                 Some("--require-fence") => request.fence = Fence::Required,
                 Some("--foreign") => request.is_foreign = true,
+                Some("--supervise") => request.is_supervised = true,
                 Some("--read") => request.read.push(value()?.into()),
                 Some("--write") => request.write.push(value()?.into()),
                 Some("--parent") => {
@@ -137,10 +145,16 @@ impl Request {
 /// Fences this process in as told and becomes the plugin; returns only when that failed. `arguments` are those after
 /// `launch`. The environment, the standard streams and the working folder are passed on as they are.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> LaunchError {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let before = std::env::args_os().count().saturating_sub(arguments.len());
     let request = match Request::parse(arguments) {
         Ok(request) => request,
         Err(error) => return error,
     };
+    if request.is_supervised {
+        let before = std::env::args_os().take(before).skip(1).collect();
+        return supervise::run(request, before);
+    }
     if let Err(error) = prepare(&request) {
         return error;
     }
@@ -307,6 +321,7 @@ mod tests {
             binary: "/bin/sh".into(),
             arguments: vec!["-c".into(), "--read".into(), "--".into()],
             is_foreign: true,
+            is_supervised: true,
             ..request
         };
         assert_eq!(Request::parse(foreign.arguments()).unwrap(), foreign);

@@ -21,6 +21,8 @@ mod process;
 mod program;
 mod proto;
 mod schema;
+mod secrets;
+mod supervise;
 mod tls;
 mod unpack;
 mod wire;

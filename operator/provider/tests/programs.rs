@@ -24,7 +24,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let root = tempfile::tempdir().unwrap();
-        for name in ["module", "secrets"] {
+        for name in ["module", "secrets", "shared"] {
             std::fs::create_dir(root.path().join(name)).unwrap();
         }
         std::fs::write(root.path().join("module/file"), "of the module").unwrap();
@@ -51,7 +51,7 @@ impl Bench {
             working_folder: self.path("module"),
             scratch: self.path("scratch"),
             readable: vec![self.path("module")],
-            writable: Vec::new(),
+            writable: vec![self.path("shared")],
             redact: Arc::new(str::to_owned),
             handshake: Duration::from_secs(1),
         };
@@ -62,11 +62,13 @@ impl Bench {
             variables: self.variables.clone(),
         };
         let mut printed = Vec::new();
-        let run = program.run(
-            &options,
-            |bytes| printed.extend_from_slice(bytes),
-            std::future::pending(),
-        );
+        let stop = async {
+            // Said by the program, where it is to be stopped.
+            while !self.path("shared/stop").exists() {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        let run = program.run(&options, |bytes| printed.extend_from_slice(bytes), stop);
         let ending = tokio::time::timeout(Duration::from_secs(30), run)
             .await
             .unwrap()
@@ -127,17 +129,43 @@ async fn what_a_variable_names_is_loaded_within_the_fence() {
     );
 }
 
-#[tokio::test]
-async fn what_a_program_leaves_behind_is_killed() {
-    let bench = Bench::new();
-    let (printed, ending) = bench.shell("sleep 600 & echo $!").await;
-    assert!(succeeded(ending));
-    let stat = format!("/proc/{}/stat", printed.trim());
+/// Waits until a process is gone; one that nobody waited for is still listed, as a zombie.
+async fn until_gone(pid: &str) {
+    let stat = format!("/proc/{}/stat", pid.trim());
     let gone = async {
-        // One that nobody waited for is still listed, as a zombie.
         while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };
     tokio::time::timeout(Duration::from_secs(10), gone).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_a_program_leaves_behind_is_killed() {
+    let bench = Bench::new();
+    let (printed, ending) = bench.shell("sleep 600 & echo $!").await;
+    assert!(succeeded(ending));
+    until_gone(&printed).await;
+    // One that leaves its group and its session, and one that never stops talking.
+    let escape = "setsid --fork sh -c 'echo $$ > \"$0\"; exec sleep 600' ../shared/pid; \
+                  while ! test -s ../shared/pid; do :; done; \
+                  setsid --fork sh -c 'while :; do echo x; done'; exit 3";
+    let begun = std::time::Instant::now();
+    let (_, ending) = bench.shell(escape).await;
+    assert!(
+        matches!(ending, Ending::Exited(status) if status.code() == Some(3)),
+        "{ending:?}"
+    );
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    until_gone(&std::fs::read_to_string(bench.path("shared/pid")).unwrap()).await;
+}
+
+#[tokio::test]
+async fn what_a_program_started_ends_when_it_is_stopped() {
+    let bench = Bench::new();
+    let command = "setsid --fork sh -c 'echo $$ > \"$0\"; exec sleep 600' ../shared/pid; \
+                   while ! test -s ../shared/pid; do :; done; touch ../shared/stop; sleep 600";
+    let (_, ending) = bench.shell(command).await;
+    assert_eq!(ending, Ending::Stopped);
+    until_gone(&std::fs::read_to_string(bench.path("shared/pid")).unwrap()).await;
 }

@@ -26,6 +26,19 @@ pub(crate) fn texts(block: &Value, name: &str) -> Vec<String> {
     }
 }
 
+/// All texts of a list, of which each has to say something.
+pub(crate) fn all_texts(block: &Value, name: &str) -> Result<Vec<String>, String> {
+    let Some(Data::List(_, items)) = block.attr(name).map(|value| value.data().clone()) else {
+        return Ok(Vec::new());
+    };
+    let text = |(at, item): (usize, &Value)| match item.as_str() {
+        None => Err(format!("{name}[{at}] is null, and must be a text.")),
+        Some(text) if text.is_empty() => Err(format!("{name}[{at}] must not be empty.")),
+        Some(text) => Ok(text.to_string()),
+    };
+    items.iter().enumerate().map(text).collect()
+}
+
 /// The entries of a map that are not null.
 pub(crate) fn pairs(block: &Value, name: &str) -> Vec<(String, String)> {
     let Some(value) = block.attr(name) else {

@@ -152,7 +152,9 @@ fn duration(text: &str) -> Option<Duration> {
             break;
         }
     }
-    Duration::try_from_secs_f64(seconds).ok()
+    // What Go counts nanoseconds in holds 292 years.
+    let time = Duration::try_from_secs_f64(seconds).ok()?;
+    (time.as_nanos() <= i64::MAX.unsigned_abs().into()).then_some(time)
 }
 
 #[cfg(test)]
@@ -222,7 +224,17 @@ mod tests {
         assert_eq!(seconds("1.5s"), Some(1.5));
         assert_eq!(seconds("300ms"), Some(0.3));
         assert_eq!(seconds("0"), Some(0.0));
-        for none in ["", "5", "m", "-5s", "5 s", "1e3s"] {
+        assert_eq!(seconds("2562047h"), Some(2_562_047.0 * 3600.0));
+        for none in [
+            "",
+            "5",
+            "m",
+            "-5s",
+            "5 s",
+            "1e3s",
+            "3000000000000000h",
+            "2562048h",
+        ] {
             assert_eq!(seconds(none), None, "{none}");
         }
     }

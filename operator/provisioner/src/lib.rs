@@ -7,6 +7,7 @@
 mod argument;
 mod connection;
 mod local_exec;
+mod machine;
 mod output;
 mod remote;
 mod scp;
@@ -29,6 +30,8 @@ use argument::text;
 pub enum LocalPrograms {
     /// Any.
     Allowed,
+    /// Any, but only within a fence that the kernel does build.
+    Fenced,
     /// None. The words say what would allow them.
     Refused(&'static str),
 }
@@ -114,8 +117,14 @@ impl Provisioners for Runner {
             "file" => self.until_stopped(self.file(&request)).await,
             kind => Err(format!("There is no provisioner {kind:?}.")),
         };
-        result
-            .err()
+        let failed = result.err().map(|detail| match (request.is_secret, request.kind) {
+            // A program's fault tells of its own what may be told.
+            (true, kind) if kind != "local-exec" => {
+                "It failed. What failed is not shown, because its arguments hold a value that is not shown.".to_owned()
+            }
+            _ => detail,
+        });
+        failed
             .map(|detail| self.fault(&summary, &detail))
             .into_iter()
             .collect()

@@ -5,7 +5,7 @@
 use std::ffi::OsString;
 
 use ashlar_port::ProvisionRequest;
-use ashlar_provider::{Ending, Program};
+use ashlar_provider::{Ending, Fence, Program};
 use ashlar_value::Value;
 
 use crate::{
@@ -16,8 +16,11 @@ use crate::{
 
 impl Runner {
     pub(crate) async fn local_exec(&self, request: &ProvisionRequest<'_>) -> Result<(), String> {
-        if let LocalPrograms::Refused(why) = self.rules.programs {
-            return Err(why.to_owned());
+        let mut launch = self.launch.clone();
+        match self.rules.programs {
+            LocalPrograms::Allowed => {}
+            LocalPrograms::Fenced => launch.fence = Fence::Required,
+            LocalPrograms::Refused(why) => return Err(why.to_owned()),
         }
         let config = request.config;
         let command = text(config, "command").unwrap_or_default();
@@ -34,9 +37,9 @@ impl Runner {
             tell(&format!("Executing: {}", quoted(&words)));
         }
         let program = program(config, words, self);
-        let mut output = Output::new(tell);
+        let mut output = Output::new(|text| redact(text), request.hearer);
         let ending = program
-            .run(&self.launch, |bytes| output.take(bytes), self.stop_asked())
+            .run(&launch, |bytes| output.take(bytes), self.stop_asked())
             .await;
         let printed = output.finish();
         let how = match ending {

@@ -7,14 +7,15 @@ use std::path::Path;
 use ashlar_funcs::{CapsError, FileKind};
 use ashlar_port::ProvisionRequest;
 use ashlar_value::Value;
+use tokio::time::timeout;
 
 use crate::{
     Runner,
-    argument::{text, texts},
+    argument::{all_texts, text},
     connection::Connection,
     output::Output,
     scp::{Scp, quoted},
-    session::Session,
+    session::{PATIENCE, Session, silent},
 };
 
 /// So deep may a folder that is sent be.
@@ -36,14 +37,14 @@ impl Runner {
             send(&session, &path, &with_shebang(&script))
                 .await
                 .map_err(|why| format!("The script could not be put at {path}: {why}."))?;
-            let mut told = Vec::new();
+            let mut told = Output::new(|text| redact(text), |_| {});
             let allow = format!("chmod 0777 {}", quoted(&path));
-            let allowed = session.run(&allow, |bytes| told.extend_from_slice(bytes)).await;
-            allowed.map_err(|why| {
-                let said = String::from_utf8_lossy(&told);
+            let allowed = timeout(PATIENCE, session.run(&allow, |bytes| told.take(bytes))).await;
+            allowed.unwrap_or_else(|_| Err(silent())).map_err(|why| {
+                let said = told.finish();
                 format!("The script at {path} could not be made one to be run: {why}. {said}")
             })?;
-            let mut output = Output::new(tell);
+            let mut output = Output::new(|text| redact(text), request.hearer);
             let ending = session.run(&quoted(&path), |bytes| output.take(bytes)).await;
             output.finish();
             // It may hold secrets. Where it cannot be emptied it stays.
@@ -126,15 +127,15 @@ impl Runner {
     fn scripts(&self, config: &Value) -> Result<Vec<Vec<u8>>, String> {
         let is_set = |name| config.attr(name).is_some_and(|value| !value.is_null());
         if is_set("inline") {
-            let mut lines = texts(config, "inline");
-            if lines.iter().any(String::is_empty) {
-                return Err("A command of inline must not be empty.".to_owned());
-            }
+            let mut lines = all_texts(config, "inline")?;
             lines.push(String::new());
             return Ok(vec![lines.join("\n").into_bytes()]);
         }
         let mut paths: Vec<String> = text(config, "script").into_iter().collect();
-        paths.extend(texts(config, "scripts"));
+        if paths.iter().any(String::is_empty) {
+            return Err("The path in script must not be empty.".to_owned());
+        }
+        paths.extend(all_texts(config, "scripts")?);
         let read = |path: String| self.caps.read_file(&path).map_err(|error| unread(&path, &error));
         paths.into_iter().map(read).collect()
     }

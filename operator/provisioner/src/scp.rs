@@ -3,11 +3,16 @@
 use std::collections::VecDeque;
 
 use russh::{ChannelMsg, ChannelReadHalf, ChannelWriteHalf, client::Msg};
+use tokio::time::{Instant, timeout, timeout_at};
 
-use crate::session::Session;
+use crate::session::{NO_COMMANDS, PATIENCE, Session, silent};
 
 /// Longest text that the other end's complaint is told of.
 const LONGEST_COMPLAINT: usize = 1000;
+/// So many bytes of answers wait at most; one that says more at once says nothing that is asked for.
+const MOST_ANSWERS: usize = 2 * LONGEST_COMPLAINT;
+/// A file goes in pieces of this size, each within its own time.
+const PIECE: usize = 64 << 10;
 
 /// A running `scp` of the other end.
 pub(crate) struct Scp {
@@ -16,6 +21,17 @@ pub(crate) struct Scp {
     answers: VecDeque<u8>,
     complaint: String,
     status: Option<u32>,
+    refused: bool,
+    /// Has it said that it says nothing more?
+    mute: bool,
+}
+
+/// What a message was.
+#[derive(PartialEq, Eq)]
+enum Heard {
+    Something,
+    /// No other follows.
+    End,
 }
 
 impl Scp {
@@ -30,6 +46,8 @@ impl Scp {
             answers: VecDeque::new(),
             complaint: String::new(),
             status: None,
+            refused: false,
+            mute: false,
         };
         scp.answered().await?;
         Ok(scp)
@@ -61,7 +79,17 @@ impl Scp {
     pub(crate) async fn finish(mut self) -> Result<(), String> {
         // One that is gone already is told by its status.
         let _ = self.write.eof().await;
-        while self.hear().await {}
+        let end = Instant::now() + PATIENCE;
+        while !(self.mute && self.status.is_some()) {
+            // Nothing that it says now is asked for.
+            self.answers.clear();
+            match timeout_at(end, self.hear()).await {
+                Ok(Heard::Something) => {}
+                Ok(Heard::End) => break,
+                Err(_) if self.status.is_some() => break,
+                Err(_) => return Err(format!("{}{}", silent(), self.words())),
+            }
+        }
         match self.status {
             Some(0) => Ok(()),
             Some(127) => Err("the machine has no scp".to_owned()),
@@ -71,17 +99,24 @@ impl Scp {
     }
 
     async fn say(&mut self, bytes: &[u8]) -> Result<(), String> {
-        let sent = self.write.data(bytes).await;
-        sent.map_err(|_| format!("the connection broke off{}", self.words()))
+        for piece in bytes.chunks(PIECE) {
+            match timeout(PATIENCE, self.write.data(piece)).await {
+                Ok(Ok(())) => {}
+                Ok(Err(_)) => return Err(format!("the connection broke off{}", self.words())),
+                Err(_) => return Err(format!("{}{}", silent(), self.words())),
+            }
+        }
+        Ok(())
     }
 
     /// Waits for the other end to say that it goes well.
     async fn answered(&mut self) -> Result<(), String> {
-        if self.byte().await? == 0 {
+        let end = Instant::now() + PATIENCE;
+        if self.byte(end).await? == 0 {
             return Ok(());
         }
         let mut words = Vec::new();
-        while let Ok(byte) = self.byte().await {
+        while let Ok(byte) = self.byte(end).await {
             if byte == b'\n' || words.len() > LONGEST_COMPLAINT {
                 break;
             }
@@ -90,34 +125,47 @@ impl Scp {
         Err(String::from_utf8_lossy(&words).trim().to_owned())
     }
 
-    async fn byte(&mut self) -> Result<u8, String> {
+    async fn byte(&mut self, end: Instant) -> Result<u8, String> {
         loop {
             if let Some(byte) = self.answers.pop_front() {
                 return Ok(byte);
             }
-            if !self.hear().await {
-                return Err(match self.status {
-                    Some(127) => "the machine has no scp".to_owned(),
-                    _ => format!("scp ended early{}", self.words()),
-                });
+            match timeout_at(end, self.hear()).await {
+                Ok(Heard::Something) if !(self.mute && self.status.is_some()) => {}
+                Ok(_) => {
+                    return Err(match (self.refused, self.status) {
+                        (true, _) => NO_COMMANDS.to_owned(),
+                        (false, Some(127)) => "the machine has no scp".to_owned(),
+                        (false, _) => format!("scp ended early{}", self.words()),
+                    });
+                }
+                Err(_) => return Err(format!("{}{}", silent(), self.words())),
             }
         }
     }
 
-    /// Takes in one message; false at the end.
-    async fn hear(&mut self) -> bool {
+    /// Takes in one message.
+    async fn hear(&mut self) -> Heard {
         match self.read.wait().await {
-            Some(ChannelMsg::Data { data }) => self.answers.extend(data.iter()),
+            Some(ChannelMsg::Data { data }) => {
+                let room = MOST_ANSWERS.saturating_sub(self.answers.len());
+                self.answers.extend(data.iter().take(room));
+            }
             Some(ChannelMsg::ExtendedData { data, .. }) => {
-                if self.complaint.len() < LONGEST_COMPLAINT {
-                    self.complaint.push_str(&String::from_utf8_lossy(&data));
-                }
+                let room = LONGEST_COMPLAINT.saturating_sub(self.complaint.len());
+                let data = data.get(..room.min(data.len())).unwrap_or_default();
+                self.complaint.push_str(&String::from_utf8_lossy(data));
             }
             Some(ChannelMsg::ExitStatus { exit_status }) => self.status = Some(exit_status),
+            Some(ChannelMsg::Eof) => self.mute = true,
+            Some(ChannelMsg::Failure) => {
+                self.refused = true;
+                return Heard::End;
+            }
+            Some(ChannelMsg::Close) | None => return Heard::End,
             Some(_) => {}
-            None => return false,
         }
-        true
+        Heard::Something
     }
 
     fn words(&self) -> String {

@@ -9,21 +9,37 @@ use russh::{
     Channel, ChannelMsg, Pty,
     client::{self, AuthResult, Handle, KeyboardInteractiveAuthResponse, Msg},
     keys::{
-        Certificate, PrivateKeyWithHashAlg, PublicKey, PublicKeyOrCertificate,
+        Algorithm, Certificate, EcdsaCurve, PrivateKeyWithHashAlg, PublicKey,
         agent::{AgentIdentity, client::AgentClient},
         decode_secret_key,
     },
 };
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
 use crate::{
     Rules,
     connection::{Connection, Place},
+    machine::Machine,
 };
 
 /// The pause before a machine that could not be reached is tried again; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(20);
+/// How long a machine that let us in may take to answer what is answered at once.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// Kinds of keys that a certificate of a machine may be of.
+const CERTIFIED: [Algorithm; 4] = [
+    Algorithm::Ed25519,
+    Algorithm::Ecdsa {
+        curve: EcdsaCurve::NistP256,
+    },
+    Algorithm::Ecdsa {
+        curve: EcdsaCurve::NistP384,
+    },
+    Algorithm::Ecdsa {
+        curve: EcdsaCurve::NistP521,
+    },
+];
 
 /// A machine that lets us in. The connection ends when this is dropped.
 pub(crate) struct Session {
@@ -39,29 +55,10 @@ enum Failure {
     Final(String),
 }
 
-/// The machine as the protocol's client sees it.
-struct Machine {
-    key: Option<PublicKey>,
-}
-
-impl client::Handler for Machine {
-    type Error = russh::Error;
-
-    async fn check_server_key(&mut self, shown: &PublicKeyOrCertificate) -> Result<bool, russh::Error> {
-        let Some(wanted) = &self.key else {
-            return Ok(true);
-        };
-        Ok(match shown {
-            PublicKeyOrCertificate::PublicKey { key, .. } => wanted.key_data() == key.key_data(),
-            PublicKeyOrCertificate::Certificate(_) => false,
-        })
-    }
-}
-
 impl Session {
     /// Reaches the machine, trying again until its time is over: it may have been made this minute.
     pub(crate) async fn open(connection: &Connection, rules: &Rules) -> Result<Self, String> {
-        let end = Instant::now() + connection.timeout;
+        let end = end_after(connection.timeout);
         let mut pause = FIRST_PAUSE;
         let mut last = "it did not answer in time".to_owned();
         loop {
@@ -112,7 +109,8 @@ impl Session {
     /// A channel on which a command runs; on a terminal, as people run theirs, if `terminal`.
     pub(crate) async fn command(&self, command: &str, terminal: bool) -> Result<Channel<Msg>, String> {
         let broke = |error: russh::Error| format!("the connection broke off: {error}");
-        let channel = self.handle.channel_open_session().await.map_err(broke)?;
+        let opened = timeout(PATIENCE, self.handle.channel_open_session()).await;
+        let channel = opened.map_err(|_| silent())?.map_err(broke)?;
         if terminal {
             let modes = [
                 (Pty::ECHO, 0),
@@ -128,23 +126,42 @@ impl Session {
         Ok(channel)
     }
 
-    /// Runs a command to its end and hands over what it prints.
+    /// Runs a command to its end and hands over what it prints. It may take as long as it takes.
     pub(crate) async fn run(&self, command: &str, mut printed: impl FnMut(&[u8])) -> Result<(), String> {
         let mut channel = self.command(command, true).await?;
-        let mut ending = None;
-        while let Some(message) = channel.wait().await {
+        let (mut ending, mut silent) = (None, false);
+        while !(silent && ending.is_some())
+            && let Some(message) = channel.wait().await
+        {
             match message {
                 ChannelMsg::Data { data } | ChannelMsg::ExtendedData { data, .. } => printed(&data),
                 ChannelMsg::ExitStatus { exit_status } => ending = Some(exited(exit_status)),
                 ChannelMsg::ExitSignal { signal_name, .. } => {
                     ending = Some(Err(format!("it was ended by the signal {signal_name:?}")));
                 }
-                ChannelMsg::Failure => return Err("the machine does not run commands".to_owned()),
+                ChannelMsg::Failure => return Err(NO_COMMANDS.to_owned()),
+                ChannelMsg::Eof => silent = true,
+                ChannelMsg::Close => break,
                 _ => {}
             }
         }
         ending.unwrap_or_else(|| Err("the connection broke off before it ended".to_owned()))
     }
+}
+
+/// What is told of a machine that refuses to run one.
+pub(crate) const NO_COMMANDS: &str = "the machine does not run commands";
+
+/// What is told of a machine that says nothing.
+pub(crate) fn silent() -> String {
+    format!("the machine gave no answer within {} s", PATIENCE.as_secs())
+}
+
+/// When so much time is over; no clock goes further than a hundred years.
+fn end_after(time: Duration) -> Instant {
+    const FAR: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
+    let now = Instant::now();
+    now.checked_add(time.min(FAR)).unwrap_or(now)
 }
 
 fn exited(status: u32) -> Result<(), String> {
@@ -184,16 +201,18 @@ where
                     "The host key given for {place} is no public key as OpenSSH writes them."
                 ))
             })?;
-            // So that the machine shows this one, if it has several.
+            // So that the machine shows this one, if it has several, or a certificate that may be signed by it.
             config.preferred.key = vec![key.algorithm()].into();
+            config.preferred.host_key_certificates = CERTIFIED.to_vec().into();
             Some(key)
         }
     };
-    client::connect_stream(Arc::new(config), stream, Machine { key })
+    client::connect_stream(Arc::new(config), stream, Machine::new(&place.host, key))
         .await
         .map_err(|error| match error {
             russh::Error::UnknownKey => Failure::Final(format!(
-                "{place} shows another key than the host key given for it. Somebody may be pretending to be this machine."
+                "{place} shows neither the host key given for it nor a valid certificate for this host that is signed by it. \
+                 Somebody may be pretending to be this machine."
             )),
             error => Failure::Passing(error.to_string()),
         })

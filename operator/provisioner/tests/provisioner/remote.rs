@@ -8,7 +8,7 @@ use ashlar_value::{Number, Value};
 
 use crate::{
     bench::{Bench, text, texts},
-    ssh_server::{SshServer, key},
+    ssh_server::{Manner, SshServer, key},
 };
 
 fn reached<'a>(server: &SshServer, more: &[(&'a str, Value)]) -> Vec<(&'a str, Value)> {
@@ -179,4 +179,70 @@ async fn who_is_not_let_in_or_meets_another_machine_is_told() {
             .unwrap_err()
             .contains("connection")
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_machine_may_show_a_certificate_of_the_authority_that_is_given() {
+    let (private, public) = key("ed25519");
+    let bench = Bench::new();
+    let path = bench.folder.path().join("sent");
+    let file = [
+        ("content", text("x")),
+        ("destination", text(path.to_str().unwrap())),
+    ];
+    for (name, trusted) in [("127.0.0.1", true), ("other.test", false)] {
+        let server = SshServer::start_certified(public.clone(), name).await;
+        let connection = reached(
+            &server,
+            &[
+                ("private_key", text(&private)),
+                ("host_key", text(&server.host_key)),
+            ],
+        );
+        let told = bench.run("file", &file, &connection).await.1;
+        assert_eq!(told.is_ok(), trusted, "{name}: {told:?}");
+        if let Err(told) = told {
+            assert!(told.contains("certificate for this host"), "{told}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hostile_machine_ends_the_provisioner_and_nothing_else() {
+    let (private, public) = key("ed25519");
+    let bench = Bench::new();
+    let file = [("content", text("x")), ("destination", text("/nowhere/x"))];
+    for (manner, told) in [
+        (Manner::Refuses, Err("does not run commands")),
+        (Manner::Floods, Err("the connection broke off")),
+        (Manner::Lingers, Ok(())),
+    ] {
+        let server = SshServer::start_as(public.clone(), manner, None).await;
+        let connection = reached(&server, &[("private_key", text(&private))]);
+        let begun = Instant::now();
+        let result = bench.run("file", &file, &connection).await.1;
+        match (result, told) {
+            (Ok(()), Ok(())) => {}
+            (Err(got), Err(word)) => assert!(got.contains(word), "{got}"),
+            (result, _) => panic!("{result:?}"),
+        }
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_command_that_says_nothing_is_an_error() {
+    let (private, public) = key("ed25519");
+    let server = SshServer::start(public).await;
+    let bench = Bench::new();
+    let connection = reached(&server, &[("private_key", text(private))]);
+    let null = Value::tuple(vec![text("true"), Value::null(ashlar_value::Type::String)]);
+    for (name, list, word) in [
+        ("inline", null.clone(), "inline[1] is null"),
+        ("inline", texts(&["true", ""]), "inline[1] must not be empty"),
+        ("scripts", null, "scripts[1] is null"),
+    ] {
+        let told = bench.run("remote-exec", &[(name, list)], &connection).await.1;
+        assert!(told.as_ref().is_err_and(|told| told.contains(word)), "{told:?}");
+    }
 }

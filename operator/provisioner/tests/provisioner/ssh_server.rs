@@ -2,6 +2,7 @@
 
 use std::{
     net::SocketAddr,
+    os::unix::fs::PermissionsExt,
     process::Stdio,
     sync::{
         Arc,
@@ -11,7 +12,7 @@ use std::{
 
 use russh::{
     Channel, ChannelId, ChannelMsg,
-    keys::PublicKey,
+    keys::{Certificate, PublicKey},
     server::{Auth, ChannelOpenHandle, Config, Handler, Msg, Session, VerifiedPublicKey},
 };
 use tokio::{
@@ -51,12 +52,59 @@ pub(crate) fn key(kind: &str) -> (String, PublicKey) {
     )
 }
 
+/// A certificate for a key of a machine that is called `name`, by an authority made for a test; with the authority's public key.
+fn certified(public: &PublicKey, name: &str) -> (Certificate, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let (authority, host) = (folder.path().join("ca"), folder.path().join("host.pub"));
+    let (private, signer) = key("ecdsa");
+    std::fs::write(&authority, private).unwrap();
+    std::fs::set_permissions(&authority, std::fs::Permissions::from_mode(0o600)).unwrap();
+    std::fs::write(&host, public.to_openssh().unwrap()).unwrap();
+    let signed = std::process::Command::new("ssh-keygen")
+        .args(["-q", "-h", "-I", "host", "-V", "-1h:+1h", "-n", name, "-s"])
+        .args([&authority, &host])
+        .status();
+    assert!(signed.unwrap().success());
+    let certificate = std::fs::read_to_string(folder.path().join("host-cert.pub")).unwrap();
+    (
+        Certificate::from_openssh(&certificate).unwrap(),
+        signer.to_openssh().unwrap(),
+    )
+}
+
+/// How a server treats who runs a command.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Manner {
+    Fair,
+    /// Runs none.
+    Refuses,
+    /// Says far more than anybody asked for, and breaks off.
+    Floods,
+    /// Says that it went well, and that it says no more, but never closes.
+    Lingers,
+}
+
 impl SshServer {
     /// Lets in who has the key or says `right`.
     pub(crate) async fn start(user: PublicKey) -> Self {
+        Self::start_as(user, Manner::Fair, None).await
+    }
+
+    /// The same, with a certificate for this name; its `host_key` is that of the authority.
+    pub(crate) async fn start_certified(user: PublicKey, name: &str) -> Self {
+        Self::start_as(user, Manner::Fair, Some(name)).await
+    }
+
+    pub(crate) async fn start_as(user: PublicKey, manner: Manner, name: Option<&str>) -> Self {
         let (host, public) = key("ed25519");
+        let certificate = name.map(|name| certified(&public, name));
+        let (certificates, host_key) = match certificate {
+            Some((certificate, signer)) => (vec![certificate], signer),
+            None => (Vec::new(), public.to_openssh().unwrap()),
+        };
         let config = Arc::new(Config {
             keys: vec![russh::keys::decode_secret_key(&host, None).unwrap()],
+            certificates,
             auth_rejection_time: std::time::Duration::ZERO,
             ..Config::default()
         });
@@ -68,6 +116,7 @@ impl SshServer {
             while let Ok((stream, _)) = listener.accept().await {
                 let guest = Guest {
                     user: user.clone(),
+                    manner,
                     channel: None,
                     tunnels: counted.clone(),
                 };
@@ -81,7 +130,7 @@ impl SshServer {
         });
         Self {
             address,
-            host_key: public.to_openssh().unwrap(),
+            host_key,
             tunnels,
             task,
         }
@@ -95,6 +144,7 @@ impl SshServer {
 
 struct Guest {
     user: PublicKey,
+    manner: Manner,
     channel: Option<Channel<Msg>>,
     tunnels: Arc<AtomicUsize>,
 }
@@ -155,7 +205,30 @@ impl Handler for Guest {
     ) -> Result<(), Self::Error> {
         let command = String::from_utf8(command.to_vec()).unwrap();
         let channel = self.channel.take().unwrap();
+        if self.manner == Manner::Refuses {
+            return session.channel_failure(id);
+        }
         session.channel_success(id)?;
+        if self.manner != Manner::Fair {
+            let floods = self.manner == Manner::Floods;
+            tokio::spawn(async move {
+                let (mut read, write) = channel.split();
+                tokio::spawn(async move { while read.wait().await.is_some() {} });
+                let chunk = [0; 32 << 10];
+                let chunks = if floods { 1000 } else { 1 };
+                for _ in 0..chunks {
+                    let _ = write.data(&chunk[..if floods { chunk.len() } else { 3 }]).await;
+                }
+                if floods {
+                    let _ = write.close().await;
+                } else {
+                    let _ = write.exit_status(0).await;
+                    let _ = write.eof().await;
+                    std::future::pending::<()>().await;
+                }
+            });
+            return Ok(());
+        }
         let child = Command::new("sh")
             .args(["-c", &command])
             .stdin(Stdio::piped())
