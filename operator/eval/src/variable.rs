@@ -92,12 +92,21 @@ pub enum ParseMode {
 }
 
 /// A value for a variable, and its place where it has one (in a file of values, or the argument of a module call).
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Given {
     /// The value as it was given.
     pub value: Value,
     /// Where it stands.
     pub place: Option<Span>,
+}
+
+/// Shows no content: the variable may be sensitive.
+impl std::fmt::Debug for Given {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Given")
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Evaluates a constant argument and converts it (gohcl `DecodeExpression`).

@@ -19,4 +19,4 @@ pub use provider::{
 };
 pub use provisioner::{Hearer, ProvisionRequest, Provisioners};
 pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag, Subject};
-pub use states::{StatePlace, States};
+pub use states::{ClusterAccess, StatePlace, States};

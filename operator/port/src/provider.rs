@@ -3,7 +3,7 @@
 //! Values go out without marks and come back without marks. An implementation turns a dead, hanging or nonsensical
 //! provider into an error that names it; the engine checks what the answers *mean*.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use ashlar_diag::{Diags, Severity};
 use ashlar_value::{Path, Value, schema::ProviderSchema};
@@ -59,7 +59,7 @@ pub enum Deferred {
 }
 
 /// Asks to bring a stored object up to the present schema.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct UpgradeRequest<'a> {
     /// Resource type.
     pub kind: &'a str,
@@ -70,7 +70,7 @@ pub struct UpgradeRequest<'a> {
 }
 
 /// Asks to make an object of another type, or of another provider, one of a type of this provider.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MoveRequest<'a> {
     /// The provider it is managed with so far, as its address is written.
     pub source_provider: &'a str,
@@ -89,7 +89,7 @@ pub struct MoveRequest<'a> {
 }
 
 /// An object that was moved to another type.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct MovedObject {
     /// `None` if the provider gave nothing at all.
     pub state: Option<Value>,
@@ -100,7 +100,7 @@ pub struct MovedObject {
 }
 
 /// Asks for an object that is there and not managed yet.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ImportRequest<'a> {
     /// Resource type.
     pub kind: &'a str,
@@ -111,7 +111,7 @@ pub struct ImportRequest<'a> {
 }
 
 /// How an object to be imported is named.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub enum Imported<'a> {
     /// By its id.
     Id(&'a str),
@@ -120,7 +120,7 @@ pub enum Imported<'a> {
 }
 
 /// An object that was found for an import.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ImportedObject {
     /// Its type.
     pub kind: String,
@@ -133,7 +133,7 @@ pub struct ImportedObject {
 }
 
 /// Asks for the present state of an object.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ReadRequest<'a> {
     /// Resource type.
     pub kind: &'a str,
@@ -150,7 +150,7 @@ pub struct ReadRequest<'a> {
 }
 
 /// The present state of an object.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Read {
     /// Null if it is gone; `None` if the provider gave nothing at all.
     pub state: Option<Value>,
@@ -163,7 +163,7 @@ pub struct Read {
 }
 
 /// Asks to plan one instance.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct PlanRequest<'a> {
     /// Resource type.
     pub kind: &'a str,
@@ -184,7 +184,7 @@ pub struct PlanRequest<'a> {
 }
 
 /// One planned instance.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Planned {
     /// The planned new state; `None` if the provider gave nothing at all.
     pub state: Option<Value>,
@@ -201,7 +201,7 @@ pub struct Planned {
 }
 
 /// Asks to make a planned change.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ApplyRequest<'a> {
     /// Resource type.
     pub kind: &'a str,
@@ -220,7 +220,7 @@ pub struct ApplyRequest<'a> {
 }
 
 /// What came of a change.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Applied {
     /// The new state; `None` if the provider gave nothing at all.
     pub state: Option<Value>,
@@ -233,7 +233,7 @@ pub struct Applied {
 }
 
 /// Asks to read a data source.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct ReadDataRequest<'a> {
     /// Data source type.
     pub kind: &'a str,
@@ -246,7 +246,7 @@ pub struct ReadDataRequest<'a> {
 }
 
 /// An ephemeral resource that was opened.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Opened {
     /// What it gives; `None` if the provider gave nothing at all.
     pub result: Option<Value>,
@@ -259,7 +259,7 @@ pub struct Opened {
 }
 
 /// An ephemeral resource that was renewed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Renewed {
     /// To be handed back from now on.
     pub private: Vec<u8>,
@@ -372,3 +372,32 @@ pub trait Providers: Send + Sync {
     /// A provider that was not configured yet, for one provider configuration.
     async fn start(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags>;
 }
+
+/// What is asked of providers, and what they answer, may be secret: none of it is shown.
+macro_rules! shown_by_name {
+    ($($name:ident $(<$lifetime:lifetime>)?),* $(,)?) => {
+        $(impl fmt::Debug for $name $(<$lifetime>)? {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(concat!(stringify!($name), "(…)"))
+            }
+        })*
+    };
+}
+
+shown_by_name!(
+    UpgradeRequest<'_>,
+    MoveRequest<'_>,
+    MovedObject,
+    ImportRequest<'_>,
+    Imported<'_>,
+    ImportedObject,
+    ReadRequest<'_>,
+    Read,
+    PlanRequest<'_>,
+    Planned,
+    ApplyRequest<'_>,
+    Applied,
+    ReadDataRequest<'_>,
+    Opened,
+    Renewed,
+);

@@ -9,13 +9,14 @@ use ashlar_port::{
     MoveRequest, MovedObject, Opened, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest,
     Renewed, Told, UpgradeRequest,
 };
-use ashlar_value::{Type, Value, json::WireError};
+use ashlar_value::{Type, Value, json::WireError, schema::Block};
 
 use crate::{
     fault::{Failed, error, plugin_error},
     known::{KnownSchema, ResourceTypes},
     plugin::Plugin,
     proto::tfplugin::{self, ClientCapabilities, Diagnostic, RawState},
+    secrets::sensitive_parts,
     wire,
 };
 
@@ -397,8 +398,9 @@ impl Plugin {
         let response = self.answer(CALL, self.client.read(request).await)?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.new_identity, types.identity.as_ref());
+        let read = self.keep(&mut diags, CALL, wire::decode(response.new_state, &types.object));
         let value = Read {
-            state: self.keep(&mut diags, CALL, wire::decode(response.new_state, &types.object)),
+            state: self.learned(known.resource_block(asked.kind), read),
             private: response.private,
             identity: self.keep(&mut diags, CALL, identity).flatten(),
             deferred: wire::deferred(response.deferred),
@@ -431,12 +433,13 @@ impl Plugin {
         let response = self.answer(CALL, self.client.plan(request).await)?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.planned_identity, types.identity.as_ref());
+        let planned = self.keep(
+            &mut diags,
+            CALL,
+            wire::decode(response.planned_state, &types.object),
+        );
         let value = Planned {
-            state: self.keep(
-                &mut diags,
-                CALL,
-                wire::decode(response.planned_state, &types.object),
-            ),
+            state: self.learned(known.resource_block(asked.kind), planned),
             requires_replace: response.requires_replace.into_iter().map(wire::path).collect(),
             private: response.planned_private,
             identity: self.keep(&mut diags, CALL, identity).flatten(),
@@ -463,8 +466,9 @@ impl Plugin {
         let response = self.answer(CALL, self.client.apply(request).await)?;
         let mut diags = wire::diags(response.diagnostics);
         let identity = wire::decode_identity(response.new_identity, types.identity.as_ref());
+        let made = self.keep(&mut diags, CALL, wire::decode(response.new_state, &types.object));
         let value = Applied {
-            state: self.keep(&mut diags, CALL, wire::decode(response.new_state, &types.object)),
+            state: self.learned(known.resource_block(asked.kind), made),
             private: response.private,
             identity: self.keep(&mut diags, CALL, identity).flatten(),
             legacy_type_system: response.legacy_type_system,
@@ -486,6 +490,8 @@ impl Plugin {
         let response = self.answer(CALL, self.client.read_data(request).await)?;
         let mut diags = wire::diags(response.diagnostics);
         let state = self.keep(&mut diags, CALL, wire::decode(response.state, &ty));
+        let schema = known.schema.data_sources.get(asked.kind);
+        let state = self.learned(schema.map(|schema| &schema.block), state);
         Ok(Answer {
             value: (state, wire::deferred(response.deferred)),
             diags,
@@ -520,6 +526,16 @@ impl Plugin {
         }
         let result = wire::decode(response.result, &signature.result);
         result.map(Ok).map_err(|error| self.unreadable(CALL, &error))
+    }
+
+    /// An object as it came, once what is sensitive of it is told to who redacts.
+    fn learned(&self, block: Option<&Block>, object: Option<Value>) -> Option<Value> {
+        if let (Some(block), Some(object)) = (block, &object) {
+            for part in sensitive_parts(block, object) {
+                (self.secrets)(&Value::null(Type::Dynamic), &part);
+            }
+        }
+        object
     }
 
     /// The value, or a remark that it could not be read.

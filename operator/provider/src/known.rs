@@ -5,7 +5,11 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-use ashlar_value::{Type, Value, json::WireError, schema::ProviderSchema};
+use ashlar_value::{
+    Type, Value,
+    json::WireError,
+    schema::{Block, ProviderSchema},
+};
 
 use crate::{proto::tfplugin::DynamicValue, wire};
 
@@ -68,6 +72,10 @@ impl KnownSchema {
         Some(types)
     }
 
+    pub(crate) fn resource_block(&self, kind: &str) -> Option<&Block> {
+        self.schema.resources.get(kind).map(|schema| &schema.block)
+    }
+
     pub(crate) fn data_source(&self, kind: &str) -> Option<Type> {
         let mut known = self.data_sources.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(ty) = known.get(kind) {
@@ -82,7 +90,7 @@ impl KnownSchema {
 
 #[cfg(test)]
 mod tests {
-    use ashlar_value::schema::{Attribute, AttributeType, Block, Schema};
+    use ashlar_value::schema::{Attribute, AttributeType, Schema};
 
     use super::*;
 

@@ -38,11 +38,12 @@ pub struct PluginOptions {
     pub timeouts: Timeouts,
     /// The Terraform version we present.
     pub terraform_version: String,
-    /// Told of each ephemeral resource that is opened.
+    /// Told of each ephemeral resource that is opened, and of what is sensitive of each object that a provider tells of.
     pub secrets: Listener,
 }
 
-/// Hears what must not be told of an ephemeral resource: its configuration and what it gave.
+/// Hears what must not be told: of an ephemeral resource its configuration and what it gave, of an object each part that is
+/// sensitive, with nothing before it.
 pub type Listener = Arc<dyn Fn(&Value, &Value) + Send + Sync>;
 
 /// A running plugin.

@@ -194,13 +194,10 @@ pub(crate) fn plugins(
         launch: launch_options(settings, place, env, redaction.redact),
         timeouts: Timeouts::default(),
         terraform_version: version.to_owned(),
-        secrets: redaction.secrets,
+        secrets: redaction.secrets.clone(),
     };
     let schemas = settings.schemas.clone();
-    let states = OtherStates {
-        files: place.files.clone(),
-        cluster: settings.states.clone(),
-    };
+    let states = OtherStates::new(place.files.clone(), settings.states.clone(), redaction.secrets);
     Arc::new(Plugins::new(
         chosen.binaries,
         options,

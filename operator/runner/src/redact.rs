@@ -1,11 +1,12 @@
 //! Keeps secrets of a run out of what its plugins log, and out of what is told of it.
 
 use std::{
+    collections::HashSet,
     ffi::OsString,
     sync::{Arc, Mutex, PoisonError},
 };
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::AhoCorasick;
 use ashlar_provider::{Listener, Redactor};
 use ashlar_state::{Object, State};
 use ashlar_value::{Data, Mark, PathStep, Value};
@@ -16,7 +17,7 @@ const REDACTED: &str = "(sensitive value)";
 /// Shorter texts are not looked for: they would blank out half of every line.
 const SHORTEST: usize = 4;
 
-/// What takes the secrets of a run out of texts, and what tells it of more of them as ephemeral resources are opened.
+/// What takes the secrets of a run out of texts, and what tells it of more of them as they arise.
 #[derive(Clone)]
 pub(crate) struct Redaction {
     pub(crate) redact: Redactor,
@@ -33,10 +34,19 @@ impl Redaction {
     }
 }
 
-/// The texts that are looked for.
+/// The texts that are looked for. Many are learned on the way, and much is told in between, so what is searched by is built
+/// anew for few texts at a time: the sets that it is built for at least double in size from last to first.
+#[derive(Default)]
 struct Secrets {
+    seen: HashSet<String>,
+    /// Not searched for yet.
+    fresh: Vec<String>,
+    sets: Vec<Set>,
+}
+
+struct Set {
     texts: Vec<String>,
-    /// Built when something is told for the first time, which is seldom.
+    /// Nothing if it could not be built.
     search: Option<AhoCorasick>,
 }
 
@@ -61,10 +71,8 @@ pub(crate) fn redactor<'a>(
         env.iter()
             .filter_map(|(_, value)| value.to_str().map(str::to_owned)),
     );
-    let known = Arc::new(Mutex::new(Secrets {
-        texts: looked_for(texts),
-        search: None,
-    }));
+    let known = Arc::new(Mutex::new(Secrets::default()));
+    known.lock().unwrap_or_else(PoisonError::into_inner).add(texts);
     let learned = known.clone();
     Redaction {
         redact: Arc::new(move |text: &str| {
@@ -79,41 +87,66 @@ pub(crate) fn redactor<'a>(
             collect(config, true, &mut given);
             collect(result, true, &mut found);
             found.retain(|text| !given.contains(text));
-            let mut learned = learned.lock().unwrap_or_else(PoisonError::into_inner);
-            let texts = std::mem::take(&mut learned.texts);
-            learned.texts = looked_for(texts.into_iter().chain(found).collect());
-            learned.search = None;
+            learned.lock().unwrap_or_else(PoisonError::into_inner).add(found);
         }),
     }
 }
 
 impl Secrets {
-    fn replaced(&mut self, text: &str) -> String {
-        if self.search.is_none() {
-            // A secret that holds another is replaced whole.
-            let kind = MatchKind::LeftmostLongest;
-            self.search = AhoCorasick::builder().match_kind(kind).build(&self.texts).ok();
-        }
-        match &self.search {
-            Some(search) => search.replace_all(text, &vec![REDACTED; search.patterns_len()]),
-            // Too many to look for: then nothing is told.
-            None => REDACTED.to_owned(),
+    /// One of several lines is told line by line.
+    fn add(&mut self, texts: Vec<String>) {
+        for text in texts {
+            if text.contains('\n') {
+                for line in text.lines() {
+                    self.add_one(line.trim());
+                }
+            }
+            self.add_one(&text);
         }
     }
-}
 
-/// The texts of some secrets that are looked for. One of several lines is told line by line.
-fn looked_for(mut texts: Vec<String>) -> Vec<String> {
-    let lines: Vec<String> = texts
-        .iter()
-        .filter(|text| text.contains('\n'))
-        .flat_map(|text| text.lines().map(|line| line.trim().to_owned()))
-        .collect();
-    texts.extend(lines);
-    texts.retain(|text| text.len() >= SHORTEST);
-    texts.sort();
-    texts.dedup();
-    texts
+    fn add_one(&mut self, text: &str) {
+        if text.len() >= SHORTEST && !self.seen.contains(text) {
+            self.seen.insert(text.to_owned());
+            self.fresh.push(text.to_owned());
+        }
+    }
+
+    fn build(&mut self) {
+        let mut texts = std::mem::take(&mut self.fresh);
+        if texts.is_empty() {
+            return;
+        }
+        while let Some(last) = self.sets.pop_if(|last| last.texts.len() < 2 * texts.len()) {
+            texts.extend(last.texts);
+        }
+        let search = AhoCorasick::new(&texts).ok();
+        self.sets.push(Set { texts, search });
+    }
+
+    /// The text without all that any secret has part in: one may hold another, or overlap with it.
+    fn replaced(&mut self, text: &str) -> String {
+        self.build();
+        let mut spans = Vec::new();
+        for set in &self.sets {
+            match &set.search {
+                Some(search) => spans.extend(search.find_overlapping_iter(text).map(|found| found.range())),
+                // Too many to look for: then nothing is told.
+                None => return REDACTED.to_owned(),
+            }
+        }
+        spans.sort_by_key(|span| span.start);
+        let (mut told, mut at) = (String::new(), 0);
+        for span in spans {
+            if span.start >= at {
+                told.push_str(text.get(at..span.start).unwrap_or_default());
+                told.push_str(REDACTED);
+            }
+            at = at.max(span.end);
+        }
+        told.push_str(text.get(at..).unwrap_or_default());
+        told
+    }
 }
 
 fn collect(value: &Value, sensitive: bool, secrets: &mut Vec<String>) {
@@ -211,5 +244,22 @@ mod tests {
             (redact.redact)("at north: token-1"),
             "at north: (sensitive value)"
         );
+    }
+
+    #[test]
+    fn what_is_learned_on_the_way_is_replaced_whole_beside_what_was_known() {
+        let redact = redactor([], &State::default(), &[("A".into(), "north".into())]);
+        let null = Value::null(Type::Dynamic);
+        // One that holds a known one, and one that overlaps with it.
+        for text in ["x-north-y", "-y-and-z"] {
+            assert!((redact.redact)(text).contains(text.split('-').next_back().unwrap()));
+            (redact.secrets)(&null, &Value::string(text));
+        }
+        assert_eq!((redact.redact)("at x-north-y-and-z."), "at (sensitive value).");
+        for number in 0..1000 {
+            (redact.secrets)(&null, &Value::string(format!("secret {number:04}")));
+            let told = (redact.redact)(&format!("north, secret {number:04}, secret 0000"));
+            assert_eq!(told, "(sensitive value), (sensitive value), (sensitive value)");
+        }
     }
 }

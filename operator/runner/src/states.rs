@@ -4,25 +4,40 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use ashlar_funcs::{Caps, CapsError};
 use ashlar_port::{StatePlace, States};
-use ashlar_value::Value;
+use ashlar_provider::Listener;
+use ashlar_value::{Mark, Value};
 use async_trait::async_trait;
+use tokio::sync::Mutex;
 
 use crate::files::Files;
 
+/// Largest state file that a confined run reads, in bytes.
+const LARGEST: usize = 8 << 20;
+
+type Outputs = Option<BTreeMap<Arc<str>, Value>>;
+
 /// Reads files itself, and has a cluster's states read.
 pub(crate) struct OtherStates {
-    pub(crate) files: Files,
+    files: Files,
     /// Reads Secrets, if the run has anything to do with a cluster.
-    pub(crate) cluster: Option<Arc<dyn States>>,
+    cluster: Option<Arc<dyn States>>,
+    /// Hears what is sensitive of them.
+    secrets: Listener,
+    /// What a confined run has read.
+    known: Mutex<BTreeMap<String, Outputs>>,
 }
 
-#[async_trait]
-impl States for OtherStates {
-    async fn outputs(
-        &self,
-        place: &StatePlace,
-        workspace: &str,
-    ) -> Result<Option<BTreeMap<Arc<str>, Value>>, String> {
+impl OtherStates {
+    pub(crate) fn new(files: Files, cluster: Option<Arc<dyn States>>, secrets: Listener) -> Self {
+        Self {
+            files,
+            cluster,
+            secrets,
+            known: Mutex::default(),
+        }
+    }
+
+    async fn read(&self, place: &StatePlace, workspace: &str) -> Result<Outputs, String> {
         match place {
             StatePlace::Local {
                 path,
@@ -40,6 +55,39 @@ impl States for OtherStates {
             },
         }
     }
+}
+
+#[async_trait]
+impl States for OtherStates {
+    /// On a person's own machine nothing is sensitive that was not made so here, as with Terraform. In a cluster a workspace's
+    /// status is seen by more people than the Secret with the state is, so what is sensitive there is so here.
+    async fn outputs(&self, place: &StatePlace, workspace: &str) -> Result<Outputs, String> {
+        if self.files.confines.is_none() {
+            let plain = |(name, value): (Arc<str>, Value)| (name, value.unmark_deep().0);
+            let found = self.read(place, workspace).await?;
+            return Ok(found.map(|outputs| outputs.into_iter().map(plain).collect()));
+        }
+        let mut known = self.known.lock().await;
+        let key = format!("{place:?} {workspace}");
+        if let Some(outputs) = known.get(&key) {
+            return Ok(outputs.clone());
+        }
+        let outputs = self.read(place, workspace).await?;
+        let values = outputs.iter().flat_map(BTreeMap::values);
+        let bytes = values.clone().map(Value::weight).fold(0, u64::saturating_add);
+        if !self.files.grant(usize::try_from(bytes).unwrap_or(usize::MAX)) {
+            return Err("Its outputs take more memory than this run may still use.".to_owned());
+        }
+        for value in values.filter(|value| is_secret(value)) {
+            (self.secrets)(&Value::null(value.ty()), value);
+        }
+        known.insert(key, outputs.clone());
+        Ok(outputs)
+    }
+}
+
+fn is_secret(value: &Value) -> bool {
+    value.marks_deep().contains(Mark::Sensitive)
 }
 
 /// Source: Terraform `internal/backend/local/backend.go` (`StatePaths`).
@@ -67,12 +115,17 @@ fn read(files: &Files, path: &str) -> Result<Option<BTreeMap<Arc<str>, Value>>, 
             return Err(format!("The state file {path:?} cannot be read: {fault}."));
         }
     };
+    if files.confines.is_some() && (bytes.len() > LARGEST || !files.grant(bytes.len())) {
+        return Err(format!(
+            "The state file {path:?} has more than {LARGEST} bytes, or more than this run may still read. Hand the values over as \
+             variables instead."
+        ));
+    }
     let state = ashlar_state::read(&bytes).map_err(|diags| {
         let why: Vec<String> = diags.iter().map(|diag| diag.detail.clone()).collect();
         format!("{path:?} is no state file that can be read. {}", why.join(" "))
     })?;
-    let outputs = state.outputs.into_iter();
-    Ok(Some(outputs.map(|(name, output)| (name, output.value)).collect()))
+    Ok(Some(state.marked_outputs()))
 }
 
 #[cfg(test)]
@@ -97,6 +150,68 @@ mod tests {
         check(None, None, "..", None);
     }
 
+    fn files(folder: &std::path::Path, confined: bool) -> Files {
+        Files {
+            folder: folder.to_owned(),
+            confines: confined.then(|| folder.to_owned()),
+            held: Vec::new(),
+            home: None,
+            plan_timestamp: String::new(),
+            applying: false,
+            made: Arc::default(),
+            functions: None,
+        }
+    }
+
+    fn at(path: &str) -> StatePlace {
+        StatePlace::Local {
+            path: Some(path.to_owned()),
+            workspace_folder: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn what_is_sensitive_there_is_so_in_a_cluster_and_told_to_who_redacts() {
+        let folder = tempfile::tempdir().unwrap();
+        let state =
+            br#"{"version":4,"serial":1,"lineage":"l","outputs":{"o":{"value":"open","type":"string"},
+            "s":{"value":"secret","type":"string","sensitive":true}},"resources":[]}"#;
+        std::fs::write(folder.path().join("state"), state).unwrap();
+        let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let states = |confined: bool| {
+            let heard = heard.clone();
+            let listener: Listener =
+                Arc::new(move |_, value| heard.lock().unwrap().push(value.clone().unmark_deep().0));
+            OtherStates::new(files(folder.path(), confined), None, listener)
+        };
+        let local = states(false);
+        let found = local.outputs(&at("state"), "default").await.unwrap().unwrap();
+        assert!(!is_secret(&found["s"]) && heard.lock().unwrap().is_empty());
+        let confined = states(true);
+        let found = confined.outputs(&at("state"), "default").await.unwrap().unwrap();
+        assert!(is_secret(&found["s"]) && !is_secret(&found["o"]));
+        assert!(*heard.lock().unwrap() == [Value::string("secret")]);
+        // It is read once in a run.
+        std::fs::remove_file(folder.path().join("state")).unwrap();
+        assert!(confined.outputs(&at("state"), "default").await.unwrap().is_some());
+        assert!(local.outputs(&at("state"), "default").await.unwrap().is_none());
+    }
+
+    #[tokio::test]
+    async fn no_state_takes_more_memory_than_there_is() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("large"), vec![b' '; LARGEST + 1]).unwrap();
+        let small = br#"{"version":4,"serial":1,"lineage":"l","outputs":{},"resources":[]}"#;
+        std::fs::write(folder.path().join("small"), small).unwrap();
+        let files = files(folder.path(), true);
+        let states = OtherStates::new(files.clone(), None, Arc::new(|_, _| {}));
+        let why = states.outputs(&at("large"), "default").await.unwrap_err();
+        assert!(why.contains("more than"), "{why}");
+        // All else of the run counts, too.
+        while files.grant(100 << 20) {}
+        assert!(states.outputs(&at("small"), "default").await.is_err());
+    }
+
     #[tokio::test]
     async fn a_confined_run_reads_no_state_beside_its_files() {
         let around = tempfile::tempdir().unwrap();
@@ -105,23 +220,7 @@ mod tests {
         let state = br#"{"version":4,"serial":1,"lineage":"l","outputs":{"o":{"value":"v","type":"string"}},"resources":[]}"#;
         std::fs::write(around.path().join("outer"), state).unwrap();
         std::fs::write(folder.join("inner"), state).unwrap();
-        let states = OtherStates {
-            files: Files {
-                folder: folder.clone(),
-                confines: Some(folder),
-                held: Vec::new(),
-                home: None,
-                plan_timestamp: String::new(),
-                applying: false,
-                made: Arc::default(),
-                functions: None,
-            },
-            cluster: None,
-        };
-        let at = |path: &str| StatePlace::Local {
-            path: Some(path.to_owned()),
-            workspace_folder: None,
-        };
+        let states = OtherStates::new(files(&folder, true), None, Arc::new(|_, _| {}));
         let found = states.outputs(&at("inner"), "default").await.unwrap().unwrap();
         assert!(found["o"] == Value::string("v"));
         assert!(states.outputs(&at("none"), "default").await.unwrap().is_none());
@@ -132,6 +231,7 @@ mod tests {
         let secret = StatePlace::Kubernetes {
             namespace: None,
             suffix: "s".to_owned(),
+            access: ashlar_port::ClusterAccess::default(),
         };
         assert!(states.outputs(&secret, "default").await.is_err());
     }

@@ -8,7 +8,7 @@ use std::{
 use ashlar_addr::{
     AbsResource, ConfigResource, DeposedKey, InstanceKey, ModuleInstance, ProviderConfig, ResourceInstance,
 };
-use ashlar_value::{Path, Value};
+use ashlar_value::{Marks, Path, Value};
 
 /// All that is known of a workspace's objects.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,6 +124,21 @@ impl std::fmt::Debug for Identity {
 }
 
 impl State {
+    /// The root outputs' values, those that are sensitive marked so.
+    pub fn marked_outputs(&self) -> BTreeMap<Arc<str>, Value> {
+        let outputs = self.outputs.iter();
+        let marked = outputs.map(|(name, output)| {
+            let value = output.value.clone();
+            let value = if output.sensitive {
+                value.with_marks(Marks::SENSITIVE)
+            } else {
+                value
+            };
+            (name.clone(), value)
+        });
+        marked.collect()
+    }
+
     /// One instance, if it has any object.
     pub fn instance(&self, address: &ResourceInstance) -> Option<&InstanceState> {
         self.resources.get(&address.resource)?.instances.get(&address.key)

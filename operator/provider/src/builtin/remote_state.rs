@@ -1,13 +1,13 @@
 //! `terraform_remote_state`: the root outputs of another state.
 //!
-//! As with Terraform they are not sensitive here, whatever they are there. What may be read is whoever runs this to say.
+//! Which of them are sensitive, and what may be read at all, is whoever runs this to say.
 //! Source: Terraform 1.15.5 `internal/builtin/providers/terraform/data_source_state.go`, `internal/backend/local`,
 //! `internal/backend/remote-state/kubernetes`.
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use ashlar_port::{Answer, Deferred, ProviderDiag, StatePlace, States};
-use ashlar_value::{Path, Type, Value};
+use ashlar_port::{Answer, ClusterAccess, Deferred, ProviderDiag, StatePlace, States};
+use ashlar_value::{Data, Path, Type, Value};
 
 use super::{error, get};
 
@@ -64,8 +64,7 @@ fn place(config: &Value) -> Result<StatePlace, ProviderDiag> {
     let backend = backend.as_str().map_or("", |name| &**name);
     let known: &[&str] = match backend {
         "local" => &["path", "workspace_dir"],
-        "kubernetes" => &["secret_suffix", "namespace"],
-        // Where and as whom a cluster is asked is not the configuration's to say.
+        "kubernetes" => &["secret_suffix", "namespace", "config_path", "config_context"],
         other => {
             let detail = format!(
                 "States of backend {other:?} cannot be read: of all backends only \"local\" and \"kubernetes\" can. Hand the values \
@@ -75,7 +74,11 @@ fn place(config: &Value) -> Result<StatePlace, ProviderDiag> {
         }
     };
     let mut texts: BTreeMap<&str, String> = BTreeMap::new();
+    let mut access = ClusterAccess::default();
     for (name, value) in arguments.as_entries().into_iter().flatten() {
+        if backend == "kubernetes" && other_argument(name, value, &mut access)? {
+            continue;
+        }
         let Some(name) = known.iter().copied().find(|known| *known == &**name) else {
             if value.is_null() {
                 continue;
@@ -122,10 +125,39 @@ fn place(config: &Value) -> Result<StatePlace, ProviderDiag> {
         let detail = "The argument \"secret_suffix\" is required: it is the last part of the Secret's name.";
         return Err(at("config", INVALID, detail));
     };
+    access.config_path = texts.remove("config_path");
+    access.context = texts.remove("config_context");
     Ok(StatePlace::Kubernetes {
         namespace: texts.remove("namespace"),
         suffix,
+        access,
     })
+}
+
+/// Reads an argument of backend `kubernetes` that is no text; false if it is none of these.
+fn other_argument(name: &str, value: &Value, access: &mut ClusterAccess) -> Result<bool, ProviderDiag> {
+    let unfit = |wanted: &str| {
+        let detail = format!("The argument {name:?} of backend \"kubernetes\" must be {wanted}.");
+        at("config", INVALID, detail)
+    };
+    match name {
+        // They are put on what is written, and nothing is written here; the other one has no effect in Terraform either.
+        "labels" | "load_config_file" => {}
+        "config_paths" | "in_cluster_config" if value.is_null() => {}
+        "in_cluster_config" => {
+            access.in_cluster = Some(value.as_bool().ok_or_else(|| unfit("true or false"))?)
+        }
+        "config_paths" => {
+            let (Data::List(_, items) | Data::Tuple(items)) = value.data() else {
+                return Err(unfit("a list of texts"));
+            };
+            let text = |item: &Value| item.as_str().map(|text| text.to_string());
+            let texts: Option<Vec<String>> = items.iter().map(text).collect();
+            access.config_paths = texts.ok_or_else(|| unfit("a list of texts"))?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
 }
 
 /// Reads it.
@@ -257,6 +289,35 @@ mod tests {
         }
         let empty = config("local", local(""), null(), null());
         check(&empty, Err("Invalid local state file path")).await;
+    }
+
+    #[test]
+    fn how_a_cluster_is_reached_is_told() {
+        let arguments = Value::object([
+            ("secret_suffix", Value::string("s")),
+            ("labels", Value::object([("a", Value::string("b"))])),
+            ("config_path", Value::string("~/k")),
+            ("config_paths", Value::tuple(vec![Value::string("x")])),
+            ("config_context", Value::string("c")),
+            ("in_cluster_config", Value::bool(false)),
+        ]);
+        let found = place(&config("kubernetes", arguments, null(), null())).unwrap();
+        let wanted = StatePlace::Kubernetes {
+            namespace: None,
+            suffix: "s".to_owned(),
+            access: ClusterAccess {
+                config_path: Some("~/k".to_owned()),
+                config_paths: vec!["x".to_owned()],
+                context: Some("c".to_owned()),
+                in_cluster: Some(false),
+            },
+        };
+        assert_eq!(found, wanted);
+        let wrong = Value::object([
+            ("secret_suffix", Value::string("s")),
+            ("config_paths", Value::string("x")),
+        ]);
+        assert!(place(&config("kubernetes", wrong, null(), null())).is_err());
     }
 
     #[test]
