@@ -2,7 +2,7 @@
 //!
 //! The bytes that were stored are what is applied, and only while everything they stand on stands: state, digest, lock.
 
-use std::{collections::BTreeMap, ffi::OsString, sync::Arc, time::Duration};
+use std::{ffi::OsString, sync::Arc, time::Duration};
 
 use ashlar_api::{ApprovalPolicy, Basis, Workspace};
 use ashlar_diag::{Diags, Sources};
@@ -27,6 +27,7 @@ use crate::{
     observe::{address_of, observe_afresh},
     outputs,
     plan_run::write_outputs,
+    valued::Valued,
     values,
 };
 
@@ -133,23 +134,23 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
     if job.spec.approval.policy == ApprovalPolicy::Auto && !recovered.uncertain.is_empty() {
         return superseded("An earlier run left changes whose outcome is not known.");
     }
-    let environment = match inputs {
-        Some(inputs) => Ok((inputs.env, inputs.secrets, inputs.values)),
-        None => job
-            .environment()
-            .await
-            .map(|(env, secrets)| (env, secrets, BTreeMap::new())),
-    };
-    let (env, secrets, values) = match environment {
-        Ok(environment) => environment,
-        Err(diags) => return job.failed(Some(recovered), APPLY_FAILED, plain(&diags)),
-    };
-    let given = match values::given_again(&plan, values, package.value_files()) {
-        Ok(given) => given,
-        Err(diags) => {
-            let message = errors(&diags, &Sources::new(), &secrets);
-            return job.failed(Some(recovered), APPLY_FAILED, message);
-        }
+    let (env, secrets, given) = match inputs {
+        Some(Inputs {
+            env, secrets, values, ..
+        }) => match values::given_again(&plan, values, package.value_files()) {
+            Ok(given) => (env, secrets, given),
+            Err(diags) => {
+                let message = errors(&diags, &Sources::new(), &secrets);
+                return job.failed(Some(recovered), APPLY_FAILED, message);
+            }
+        },
+        None => match job.rest().await {
+            Ok(Valued { values, env, secrets }) => {
+                let given = values::left_over(&plan, values, package.value_files());
+                (env, secrets, given)
+            }
+            Err(diags) => return job.failed(Some(recovered), APPLY_FAILED, plain(&diags)),
+        },
     };
     let env: Vec<(OsString, OsString)> = env
         .into_iter()

@@ -82,6 +82,16 @@ pub(crate) enum InputFault {
     Source { reason: &'static str, message: String },
 }
 
+impl InputFault {
+    /// What is told of it.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            InputFault::Missing(why) | InputFault::Invalid(why) => why,
+            InputFault::Source { message, .. } => message,
+        }
+    }
+}
+
 /// A source that is fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SourceSeen {

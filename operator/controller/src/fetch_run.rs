@@ -8,7 +8,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 use ashlar_api::{ModulePin, SourceStatus};
 use ashlar_config::{Files, load};
 use ashlar_diag::Sources;
-use ashlar_runner::{bounded, read_folder};
+use ashlar_runner::{Laid, bounded, read_folder};
 use ashlar_sources::{Content, Credentials, Fault, Fetcher};
 use ashlar_store::kube::WorkspaceKeys;
 use sha2::{Digest, Sha256};
@@ -19,9 +19,10 @@ use crate::{
     fetchable::{Fetchable, is_outside},
     flux::Artifact,
     inputs::canonical,
-    job::{Job, until_stopped},
-    package::{Package, folders_that_count, read},
-    source::{Fetched, Order, Wanted},
+    job::{Job, plain, until_stopped},
+    package::{Package, folders_that_count, hangs_on_values, read, read_value_files},
+    source::{Fetched, Order, Values, Wanted},
+    values,
 };
 
 /// Fetches, or finds that nothing newer is there.
@@ -79,13 +80,18 @@ async fn attempt(job: &Job, order: &Order, newest: &mut Option<String>) -> Resul
         None => order.wanted.clone(),
     };
     let (base, revision, digest) = base(fetcher, &wanted, order).await?;
-    let (package, modules) = take(job, base, order).await?;
+    let Taken {
+        package,
+        pins,
+        by_values,
+    } = take(job, base, order).await?;
     let fetched = Fetched {
         revision,
         digest,
         config_digest: config_digest(&package, &keys),
+        by_values,
     };
-    Ok(known(order.status(&fetched, modules, &keys)))
+    Ok(known(order.status(&fetched, pins, &keys)))
 }
 
 /// The files of what was fetched, for a run; the error says why they cannot be had.
@@ -107,7 +113,7 @@ pub(crate) async fn package(job: &Job, order: &Order) -> Result<Package, String>
             (base, digest)
         }
     };
-    let (package, _) = take(job, base, order).await?;
+    let Taken { package, .. } = take(job, base, order).await?;
     let keys = job.context.key.workspace(&job.place.uid);
     if digest != fetched.digest || config_digest(&package, &keys) != fetched.config_digest {
         return Err(format!(
@@ -167,9 +173,17 @@ fn told(fault: Fault) -> String {
     fault.text
 }
 
-/// Loads the tree of modules, fetching those that lie elsewhere, and picks the files that count. The pins are those of the
-/// tree's packages.
-async fn take(job: &Job, base: Base, order: &Order) -> Result<(Package, Vec<ModulePin>), String> {
+/// What was taken of a source.
+struct Taken {
+    package: Package,
+    /// Those of the called modules' packages.
+    pins: Vec<ModulePin>,
+    /// Does it hang on values which modules these are?
+    by_values: bool,
+}
+
+/// Loads the tree of modules, fetching those that lie elsewhere, and picks the files that count.
+async fn take(job: &Job, base: Base, order: &Order) -> Result<Taken, String> {
     let (fetcher, order) = (job.context.fetcher.clone(), order.clone());
     let deadline = Instant::now() + job.timeout;
     // Files are read, and modules waited for, on a thread of their own.
@@ -181,19 +195,31 @@ async fn take(job: &Job, base: Base, order: &Order) -> Result<(Package, Vec<Modu
     })
 }
 
-fn pick(
-    base: &Base,
-    order: &Order,
-    fetcher: Fetcher,
-    deadline: Instant,
-) -> Result<(Package, Vec<ModulePin>), String> {
+fn pick(base: &Base, order: &Order, fetcher: Fetcher, deadline: Instant) -> Result<Taken, String> {
     let files = root_files(base, order)?;
+    let given = match &order.values {
+        Values::Known(values, _) => {
+            let values = BTreeMap::clone(values);
+            let given = values::of_root(&files, order.dialect, values, value_files(base, order)?);
+            given.map_err(|diags| plain(&diags))
+        }
+        Values::Missing(why) => Err(why.clone()),
+    };
+    let nothing = BTreeMap::new();
+    let early = given.as_ref().unwrap_or(&nothing);
     let mut library = Fetchable::new(base, order, fetcher, deadline);
     let mut sources = Sources::new();
-    let (tree, diags) = load(files, order.dialect, &BTreeMap::new(), &mut library, &mut sources);
+    let (tree, diags) = load(files, order.dialect, early, &mut library, &mut sources);
+    let by_values = hangs_on_values(&tree);
+    if by_values && let Err(why) = given {
+        return Err(format!(
+            "The values of variables tell which modules are called, and cannot be had. {why}"
+        ));
+    }
     let Fetchable {
         places,
         pins,
+        by_call,
         failure,
         ..
     } = library;
@@ -217,9 +243,29 @@ fn pick(
         root: order.path.clone(),
         files,
         held,
-        modules: Some(called.map(|(path, member)| (path, member.folder)).collect()),
+        modules: Some(Laid {
+            folders: called.map(|(path, member)| (path, member.folder)).collect(),
+            packages: by_call,
+        }),
     };
-    Ok((package, pins))
+    Ok(Taken {
+        package,
+        pins,
+        by_values,
+    })
+}
+
+/// The files of values beside the root module.
+fn value_files(base: &Base, order: &Order) -> Result<Files, String> {
+    match base {
+        Base::Files(package) => Ok(package.value_files()),
+        Base::Content(content) => read_value_files(&content.folder.join(&order.path)).map_err(|error| {
+            format!(
+                "The files of values in {} of the source cannot be read: {error}.",
+                order.path
+            )
+        }),
+    }
 }
 
 /// The configuration files of the root module.
@@ -278,5 +324,61 @@ mod tests {
             let told = check(path).unwrap_err();
             assert!(told.contains("leads out of the source"), "{path}: {told}");
         }
+    }
+    #[test]
+    fn values_and_files_tell_which_modules_are_called() {
+        let texts = [
+            (
+                "main.tf",
+                "variable \"env\" {\n  type = string\n  const = true\n  default = \"a\"\n}\n\
+                 module \"m\" {\n  source = \"./${var.env}\"\n}\n\
+                 module \"f\" {\n  source = \"./${trimspace(file(\"env\"))}\"\n}\n",
+            ),
+            ("a/a.tf", ""),
+            ("b/b.tf", ""),
+            ("c/c.tf", ""),
+            ("env", "c\n"),
+        ];
+        let cache = tempfile::tempdir().unwrap();
+        let check = |values: Values, more: &[(&str, &str)]| {
+            let texts = texts.iter().chain(more);
+            let texts = texts.map(|(name, text)| ((*name).to_owned(), (*text).to_owned()));
+            let package = Arc::new(Package::of_texts(texts.collect()));
+            let order = Order {
+                values,
+                ..Order::of(Wanted::Files(package.clone()))
+            };
+            let fetcher = Fetcher::new(
+                cache.path().to_owned(),
+                ashlar_sources::Limits::default(),
+                ashlar_sources::Reach::guarded(Vec::new()),
+            );
+            let deadline = Instant::now();
+            let taken = pick(&Base::Files(package), &order, fetcher.unwrap(), deadline)?;
+            assert!(taken.by_values);
+            let folders = taken.package.modules.unwrap().folders;
+            Ok::<_, String>(
+                folders
+                    .into_values()
+                    .map(|folder| folder.to_string())
+                    .collect::<Vec<_>>(),
+            )
+        };
+        let keys = ashlar_store::kube::OperatorKey::new([1; 32]).workspace("uid");
+        let given = values::Given {
+            form: values::Form::Text("b".to_owned()),
+            sensitive: false,
+            origin: ashlar_config::Origin::Direct,
+            place: "here".to_owned(),
+            rank: values::rank::DIRECT,
+        };
+        let none = || Values::new(BTreeMap::new(), &keys);
+        assert_eq!(check(none(), &[]).unwrap(), ["c", "a"]);
+        let direct = Values::new([("env".to_owned(), given)].into(), &keys);
+        assert_eq!(check(direct, &[]).unwrap(), ["c", "b"]);
+        let file = [("x.auto.tfvars", "env = \"b\"\n")];
+        assert_eq!(check(none(), &file).unwrap(), ["c", "b"]);
+        let told = check(Values::Missing("Secret s is gone.".to_owned()), &[]).unwrap_err();
+        assert!(told.contains("Secret s is gone"), "{told}");
     }
 }

@@ -3,12 +3,17 @@
 //! A fetched package has its place where Terraform would install it, `.terraform/modules/CALL` below the root module, which
 //! is what `path.module` tells.
 
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_addr::Module;
 use ashlar_api::ModulePin;
 use ashlar_config::{
     FoundModule, Library, ModuleRequest,
     source::{ModuleSource, clean},
 };
 use ashlar_diag::{Diag, Diags};
+use ashlar_funcs::Caps;
+use ashlar_plan::PackagePin;
 use ashlar_runner::read_folder;
 use ashlar_sources::{Content, Fetcher, Keyring, Pin, package_name};
 use ashlar_value::Dialect;
@@ -18,6 +23,7 @@ use tokio::{
 };
 
 use crate::{
+    early_files::EarlyFiles,
     fetch_run::Base,
     package::{Package, Place, within},
     source::Order,
@@ -32,7 +38,7 @@ const UPGRADE: &str = "annotate the Workspace with a new value of ashlar.dev/upg
 /// Finds and fetches modules.
 pub(crate) struct Fetchable<'a> {
     /// The root module's package, if it is held here.
-    package: Option<&'a Package>,
+    package: Option<Arc<Package>>,
     /// The root module's folder in its package.
     root: &'a str,
     dialect: Dialect,
@@ -47,6 +53,8 @@ pub(crate) struct Fetchable<'a> {
     contents: Vec<Content>,
     /// What was fetched.
     pub(crate) pins: Vec<ModulePin>,
+    /// And for which call.
+    pub(crate) by_call: BTreeMap<Module, PackagePin>,
     /// Why a module could not be fetched.
     pub(crate) failure: Option<String>,
 }
@@ -54,7 +62,7 @@ pub(crate) struct Fetchable<'a> {
 impl<'a> Fetchable<'a> {
     pub(crate) fn new(base: &'a Base, order: &'a Order, fetcher: Fetcher, deadline: Instant) -> Self {
         let (package, places) = match base {
-            Base::Files(package) => (Some(&**package), Vec::new()),
+            Base::Files(package) => (Some(package.clone()), Vec::new()),
             Base::Content(content) => {
                 let place = Place {
                     folder: ".".to_owned(),
@@ -74,6 +82,7 @@ impl<'a> Fetchable<'a> {
             places,
             contents: Vec::new(),
             pins: Vec::new(),
+            by_call: BTreeMap::new(),
             failure: None,
         }
     }
@@ -102,7 +111,7 @@ impl<'a> Fetchable<'a> {
                 .at(request.span)
                 .into());
         };
-        let found = match (place, self.package) {
+        let found = match (place, &self.package) {
             (Some(place), _) => read_folder(&place.content.join(inner), &shown, self.dialect)
                 .map_err(|error| error.to_string()),
             (None, Some(package)) => {
@@ -164,6 +173,7 @@ impl<'a> Fetchable<'a> {
         let found = read_folder(&content.folder.join(&pin.folder), &shown, self.dialect);
         self.places.push(place);
         self.contents.push(content);
+        self.by_call.insert(request.path.clone(), pin_of_plan(&pin));
         let pin = kept(pin);
         if !self.pins.contains(&pin) {
             self.pins.push(pin);
@@ -226,12 +236,27 @@ fn kept(pin: Pin) -> ModulePin {
     }
 }
 
+/// The same, as a plan keeps it.
+fn pin_of_plan(pin: &Pin) -> PackagePin {
+    PackagePin {
+        source: pin.source.clone(),
+        version: pin.version.clone(),
+        revision: pin.revision.clone(),
+        digest: pin.digest.clone(),
+    }
+}
+
 /// Does a clean path lead out of where it begins?
 pub(crate) fn is_outside(folder: &str) -> bool {
     folder == ".." || folder.starts_with("../")
 }
 
 impl Library for Fetchable<'_> {
+    fn files(&self) -> Option<Arc<dyn Caps>> {
+        let files = EarlyFiles::new(self.root, self.package.clone(), self.places.clone());
+        Some(Arc::new(files))
+    }
+
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
         if self.failure.is_some() {
             // Nothing comes of the others any more.
@@ -246,8 +271,6 @@ impl Library for Fetchable<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::{collections::BTreeMap, sync::Arc};
-
     use ashlar_config::load;
     use ashlar_diag::Sources;
     use ashlar_sources::{Limits, Reach};

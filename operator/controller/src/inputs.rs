@@ -7,10 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_api::{
-    Format, InputKind, KeyRef, ObservedInput, ValueSource, Workspace, WorkspaceSpec, WorkspaceStatus,
-};
-use ashlar_config::Origin;
+use ashlar_api::{InputKind, KeyRef, ObservedInput, ValueSource, Workspace, WorkspaceSpec, WorkspaceStatus};
 use ashlar_store::kube::WorkspaceKeys;
 use ashlar_value::Dialect;
 use jiff::Timestamp;
@@ -23,8 +20,9 @@ use crate::{
     index::Reference,
     message::Secrets,
     package::Package,
-    source::{self, Order, secrets},
-    values::{Form, Given, rank},
+    source::{self, Order, Values, secrets},
+    valued::{Missing, Valued, valued},
+    values::Given,
 };
 
 /// Inputs as they were found.
@@ -101,7 +99,7 @@ pub(crate) fn references(spec: &WorkspaceSpec) -> BTreeSet<Reference> {
     found
 }
 
-fn target(source: &ValueSource) -> Option<(InputKind, &KeyRef)> {
+pub(crate) fn target(source: &ValueSource) -> Option<(InputKind, &KeyRef)> {
     let secret = source.secret_key_ref.as_ref().map(|key| (InputKind::Secret, key));
     secret.or_else(|| {
         source
@@ -135,6 +133,7 @@ pub(crate) async fn gather(
     let spec = &workspace.spec;
     let objects = read_all(&context.client, namespace, spec).await?;
     let found = Found { objects: &objects };
+    let valued = valued(spec, &found, Missing::Refused);
     let files = match spec.source.is_fetched() {
         true => None,
         false => {
@@ -143,8 +142,9 @@ pub(crate) async fn gather(
                 // The modules that they call are fetched.
                 Ok(files) if files.may_call_modules() => Some(Arc::new(files)),
                 files => {
-                    let inputs =
-                        files.and_then(|files| assemble(spec, &objects, Material::Files(files), keys));
+                    let inputs = files.and_then(|files| {
+                        Ok(assemble(spec, &objects, Material::Files(files), valued?, keys))
+                    });
                     return Ok(Gathered {
                         inputs,
                         source: None,
@@ -154,11 +154,15 @@ pub(crate) async fn gather(
             }
         }
     };
+    let values = match &valued {
+        Ok(valued) => Values::new(valued.values.clone(), keys),
+        Err(fault) => Values::Missing(fault.message().to_owned()),
+    };
     let sight = source::look(
         context,
         workspace,
         status.source.as_ref(),
-        (&found, files),
+        (&found, files, values),
         keys,
         now,
     )
@@ -168,7 +172,10 @@ pub(crate) async fn gather(
         source,
     })?;
     let inputs = match (&sight.seen.fault, &sight.order) {
-        (None, Some(order)) => assemble(spec, &objects, Material::Fetched(Box::new(order.clone())), keys),
+        (None, Some(order)) => {
+            let material = Material::Fetched(Box::new(order.clone()));
+            valued.map(|valued| assemble(spec, &objects, material, valued, keys))
+        }
         (Some(fault), _) => Err(fault.clone()),
         (None, None) => Err(InputFault::Invalid("spec.source names no source.".to_owned())),
     };
@@ -179,20 +186,20 @@ pub(crate) async fn gather(
     })
 }
 
-/// Reads the environment alone, and what must not be shown of it.
-pub(crate) async fn gather_env(
+/// Reads the environment, and those values that can still be read: what is left where the source or other inputs are gone.
+pub(crate) async fn gather_rest(
     client: &Client,
     namespace: &str,
     spec: &WorkspaceSpec,
-) -> Result<(Vec<(String, String)>, Secrets), GatherError> {
+) -> Result<Valued, GatherError> {
     let only = WorkspaceSpec {
         env: spec.env.clone(),
+        variables: spec.variables.clone(),
+        variables_from: spec.variables_from.clone(),
         ..WorkspaceSpec::default()
     };
     let objects = read_all(client, namespace, &only).await?;
-    let mut secrets = Secrets::default();
-    let env = environment(&only, &Found { objects: &objects }, &mut secrets).map_err(GatherError::Fault)?;
-    Ok((env, secrets))
+    valued(&only, &Found { objects: &objects }, Missing::PassedOver).map_err(GatherError::Fault)
 }
 
 async fn read_all(
@@ -248,95 +255,10 @@ fn assemble(
     spec: &WorkspaceSpec,
     objects: &BTreeMap<Reference, Option<Data>>,
     material: Material,
+    valued: Valued,
     keys: &WorkspaceKeys,
-) -> Result<Inputs, InputFault> {
-    let found = Found { objects };
-    let mut secrets = Secrets::default();
-    let mut values = BTreeMap::new();
-    for (at, from) in spec.variables_from.iter().enumerate() {
-        let sensitive = from.kind == InputKind::Secret;
-        let mut texts: Vec<(&str, String)> = Vec::new();
-        match &from.key {
-            Some(key) => {
-                let key_ref = KeyRef {
-                    name: from.name.clone(),
-                    key: key.clone(),
-                    optional: from.optional,
-                };
-                texts.extend(found.text(from.kind, &key_ref)?.map(|text| (key.as_str(), text)));
-            }
-            None => {
-                for (key, bytes) in found
-                    .object(from.kind, &from.name, from.optional)?
-                    .into_iter()
-                    .flatten()
-                {
-                    texts.push((key, text_of(from.kind, &from.name, key, bytes)?));
-                }
-            }
-        }
-        for (key, text) in texts {
-            if sensitive {
-                secrets.add(&text);
-            }
-            // A file of values gives many; its place in the order is kept by a name no variable can have.
-            let (name, form) = match from.format {
-                Format::Keys => (key.to_owned(), Form::Text(text)),
-                Format::TFVars => (format!("\0{at:02}"), Form::Tfvars(text)),
-                Format::JSON => (format!("\0{at:02}"), Form::JsonObject(text)),
-            };
-            let origin = Origin::Shared;
-            let place = format!("{} {}", from.kind.as_str(), from.name);
-            values.insert(
-                name,
-                Given {
-                    form,
-                    sensitive,
-                    origin,
-                    place,
-                    rank: rank::OBJECTS.saturating_add(at),
-                },
-            );
-        }
-    }
-    for variable in &spec.variables {
-        let mut sensitive = variable.sensitive;
-        let mut place = format!("spec.variables[{}]", variable.name);
-        let form = match (&variable.value, &variable.hcl, &variable.value_from) {
-            (Some(json), _, _) => Form::Json(json.to_string()),
-            (None, Some(hcl), _) => Form::Expression(hcl.clone()),
-            (None, None, Some(source)) => {
-                let Some((kind, key)) = target(source) else {
-                    continue;
-                };
-                let Some(text) = found.text(kind, key)? else {
-                    continue;
-                };
-                sensitive |= kind == InputKind::Secret;
-                place = format!("{} {}, key {}", kind.as_str(), key.name, key.key);
-                Form::Text(text)
-            }
-            (None, None, None) => continue,
-        };
-        if sensitive {
-            match &variable.value {
-                Some(serde_json::Value::String(text)) => secrets.add(text),
-                _ => secrets.add(form.text()),
-            }
-        }
-        let given = Given {
-            form,
-            sensitive,
-            origin: Origin::Direct,
-            place,
-            rank: rank::DIRECT,
-        };
-        values.insert(variable.name.clone(), given);
-    }
-    let env = environment(spec, &found, &mut secrets)?;
-    for (name, given) in of_environment(spec, &env) {
-        values.entry(name).or_insert(given);
-    }
+) -> Inputs {
+    let Valued { values, env, secrets } = valued;
     let digest = digest(spec, &material, &values, &env, keys);
     let observed = objects.iter().filter_map(|(reference, data)| {
         Some(ObservedInput {
@@ -350,60 +272,14 @@ fn assemble(
         })
     });
     let observed = observed.take(100).collect();
-    Ok(Inputs {
+    Inputs {
         material,
         values,
         env,
         secrets,
         digest,
         observed,
-    })
-}
-
-fn environment(
-    spec: &WorkspaceSpec,
-    found: &Found<'_>,
-    secrets: &mut Secrets,
-) -> Result<Vec<(String, String)>, InputFault> {
-    let mut env = Vec::new();
-    for variable in &spec.env {
-        let value = match (&variable.value, &variable.value_from) {
-            (Some(value), _) => Some(value.clone()),
-            (None, Some(source)) => match target(source) {
-                Some((kind, key)) => found.text(kind, key)?,
-                None => None,
-            },
-            (None, None) => None,
-        };
-        if let Some(value) = value {
-            secrets.add(&value);
-            env.push((variable.name.clone(), value));
-        }
     }
-    Ok(env)
-}
-
-/// The values that `TF_VAR_` in the environment gives to variables.
-fn of_environment<'e>(
-    spec: &'e WorkspaceSpec,
-    env: &'e [(String, String)],
-) -> impl Iterator<Item = (String, Given)> + 'e {
-    env.iter().filter_map(|(full, value)| {
-        let name = full.strip_prefix("TF_VAR_")?;
-        let from = spec.env.iter().find(|variable| variable.name == *full)?;
-        let secret = from
-            .value_from
-            .as_ref()
-            .and_then(|source| source.secret_key_ref.as_ref());
-        let given = Given {
-            form: Form::Text(value.clone()),
-            sensitive: secret.is_some(),
-            origin: Origin::Shared,
-            place: format!("spec.env[{full}]"),
-            rank: rank::ENVIRONMENT,
-        };
-        Some((name.to_owned(), given))
-    })
 }
 
 fn bundle(spec: &WorkspaceSpec, found: &Found<'_>) -> Result<Package, InputFault> {
@@ -459,7 +335,12 @@ pub(crate) struct Found<'a> {
 }
 
 impl<'a> Found<'a> {
-    fn object(&self, kind: InputKind, name: &str, optional: bool) -> Result<Option<&'a Data>, InputFault> {
+    pub(crate) fn object(
+        &self,
+        kind: InputKind,
+        name: &str,
+        optional: bool,
+    ) -> Result<Option<&'a Data>, InputFault> {
         let reference = Reference {
             kind,
             name: name.to_owned(),
@@ -480,7 +361,7 @@ impl<'a> Found<'a> {
         Ok(self.object(InputKind::Secret, name, false)?.unwrap_or(&NONE))
     }
 
-    fn text(&self, kind: InputKind, key: &KeyRef) -> Result<Option<String>, InputFault> {
+    pub(crate) fn text(&self, kind: InputKind, key: &KeyRef) -> Result<Option<String>, InputFault> {
         let Some(data) = self.object(kind, &key.name, key.optional)? else {
             return Ok(None);
         };
@@ -497,7 +378,7 @@ impl<'a> Found<'a> {
     }
 }
 
-fn text_of(kind: InputKind, name: &str, key: &str, bytes: &[u8]) -> Result<String, InputFault> {
+pub(crate) fn text_of(kind: InputKind, name: &str, key: &str, bytes: &[u8]) -> Result<String, InputFault> {
     String::from_utf8(bytes.to_vec()).map_err(|_| {
         InputFault::Invalid(format!(
             "{} {name} holds no UTF-8 text under {key:?}.",
@@ -541,17 +422,24 @@ fn digest(
         }
     }
     parts.push((b"values", b""));
-    for (name, given) in values {
-        parts.push((name.as_bytes(), given.form.kind().as_bytes()));
-        let sensitive: &[u8] = if given.sensitive { b"sensitive" } else { b"" };
-        parts.push((sensitive, given.form.text().as_bytes()));
-    }
+    parts.extend(value_parts(values));
     parts.push((b"env", b""));
     parts.extend(
         env.iter()
             .map(|(name, value)| (name.as_bytes(), value.as_bytes())),
     );
     keys.keyed_hash(&canonical(parts.into_iter()))
+}
+
+/// What tells values from others, as pairs.
+pub(crate) fn value_parts(values: &BTreeMap<String, Given>) -> impl Iterator<Item = (&[u8], &[u8])> {
+    values.iter().flat_map(|(name, given)| {
+        let sensitive: &[u8] = if given.sensitive { b"sensitive" } else { b"" };
+        [
+            (name.as_bytes(), given.form.kind().as_bytes()),
+            (sensitive, given.form.text().as_bytes()),
+        ]
+    })
 }
 
 /// Pairs as bytes that no other pairs give.
@@ -595,7 +483,8 @@ mod tests {
         let keys = OperatorKey::new([1; 32]).workspace("uid");
         let (spec, objects) = (spec(extra), objects(secret));
         let files = bundle(&spec, &Found { objects: &objects })?;
-        assemble(&spec, &objects, Material::Files(files), &keys)
+        let valued = valued(&spec, &Found { objects: &objects }, Missing::Refused)?;
+        Ok(assemble(&spec, &objects, Material::Files(files), valued, &keys))
     }
 
     fn from_secret() -> serde_json::Value {

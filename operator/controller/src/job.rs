@@ -18,14 +18,15 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     context::Context,
-    decide::{InputFault, Stage},
+    decide::Stage,
     ended::{Answers, Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
-    inputs::{GatherError, gather_env},
+    inputs::{GatherError, gather_rest},
     message::{Secrets, errors, warnings},
     observe::{Place, state_status, uncertain},
     outputs::reason,
     package::Package,
     registry::Tracked,
+    valued::Valued,
 };
 
 /// How soon a run that is to stop notices.
@@ -159,17 +160,14 @@ impl Job {
         )
     }
 
-    /// The environment of the providers, when nothing else of the inputs is left. Without what it needs of it a provider
-    /// could take an identity that is not the workspace's, and find nothing to destroy.
-    pub(crate) async fn environment(&self) -> Result<(Vec<(String, String)>, Secrets), Diags> {
-        let found = gather_env(&self.context.client, &self.place.namespace, &self.spec).await;
+    /// The environment of the providers, and the values that can still be read, when the source or other inputs are gone.
+    /// Without what it needs of the environment a provider could take an identity that is not the workspace's, and find nothing
+    /// to destroy.
+    pub(crate) async fn rest(&self) -> Result<Valued, Diags> {
+        let found = gather_rest(&self.context.client, &self.place.namespace, &self.spec).await;
         found.map_err(|error| {
             let why = match error {
-                GatherError::Fault(
-                    InputFault::Missing(why)
-                    | InputFault::Invalid(why)
-                    | InputFault::Source { message: why, .. },
-                ) => why,
+                GatherError::Fault(fault) => fault.message().to_owned(),
                 GatherError::Api { what, source } => format!("{what} cannot be read: {}", reason(&source)),
             };
             let detail = format!(

@@ -12,6 +12,7 @@ mod args;
 mod conditions;
 mod context;
 mod decide;
+mod early_files;
 mod ended;
 mod fetch_run;
 mod fetchable;
@@ -32,6 +33,7 @@ mod registry;
 mod release;
 mod seal;
 mod source;
+mod valued;
 mod values;
 
 pub use args::{LogFormat, OperatorArgs};

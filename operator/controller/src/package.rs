@@ -13,9 +13,10 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::Module;
 use ashlar_config::{Files, Tree, is_config, source::clean};
 use ashlar_diag::{Sources, Span, decode};
+use ashlar_eval::{Subject, references};
+use ashlar_runner::Laid;
 use ashlar_value::Dialect;
 
 /// Most bytes of one run's files: they are kept with each plan.
@@ -32,9 +33,9 @@ pub(crate) struct Package {
     pub(crate) files: BTreeMap<String, Arc<[u8]>>,
     /// The folders of the source that the files are of, of which nothing is left out; empty if that holds for the whole.
     pub(crate) held: BTreeSet<String>,
-    /// The folder of each called module, as the root module sees it, once that is known; else they are where their sources
+    /// Where each called module was found, as the root module sees it, once that is known; else they are where their sources
     /// say.
-    pub(crate) modules: Option<BTreeMap<Module, Arc<str>>>,
+    pub(crate) modules: Option<Laid>,
 }
 
 /// Is there the word `module`, as a block's or a member's name?
@@ -80,7 +81,7 @@ impl Package {
             let own = self.files.iter().filter(|(path, _)| is_config(path, dialect));
             return own.map(|(path, bytes)| named(path, bytes)).collect();
         };
-        let folders: BTreeSet<&Arc<str>> = modules.values().collect();
+        let folders: BTreeSet<&Arc<str>> = modules.folders.values().collect();
         let called = folders.into_iter().flat_map(|shown| {
             let folder = clean(&format!("{}/{shown}", self.root));
             self.folder_files(&folder, shown, dialect)
@@ -104,13 +105,7 @@ impl Package {
         let folder = prefix(&self.root);
         let own = self.files.iter().filter_map(|(path, bytes)| {
             let name = path.strip_prefix(&folder).filter(|name| !name.contains('/'))?;
-            let place = match name {
-                "terraform.tfvars" => 0,
-                "terraform.tfvars.json" => 1,
-                _ if name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") => 2,
-                _ => return None,
-            };
-            Some((place, named(name, bytes)))
+            Some((value_file(name)?, named(name, bytes)))
         });
         let mut found: Vec<_> = own.collect();
         found.sort();
@@ -133,6 +128,39 @@ impl Package {
     }
 }
 
+/// The place of a file of values in the order in which they are read, if it is one that is read without being named.
+fn value_file(name: &str) -> Option<u8> {
+    match name {
+        "terraform.tfvars" => Some(0),
+        "terraform.tfvars.json" => Some(1),
+        _ if name.ends_with(".auto.tfvars") || name.ends_with(".auto.tfvars.json") => Some(2),
+        _ => None,
+    }
+}
+
+/// The files of values in the folder of a root module, as [`Package::value_files`] gives them. Links are passed over: no run
+/// is given what they lead to.
+pub(crate) fn read_value_files(folder: &Path) -> std::io::Result<Files> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let Some((name, place)) = name.to_str().and_then(|name| Some((name, value_file(name)?))) else {
+            continue;
+        };
+        if !entry.file_type()?.is_file() {
+            continue;
+        }
+        if entry.metadata()?.len() > LARGEST {
+            let why = format!("{name} is larger than {} MiB", LARGEST >> 20);
+            return Err(std::io::Error::other(why));
+        }
+        found.push((place, named(name, &fs::read(entry.path())?)));
+    }
+    found.sort();
+    Ok(found.into_iter().map(|(_, file)| file).collect())
+}
+
 fn named(path: &str, bytes: &[u8]) -> (Arc<str>, Arc<str>) {
     (path.into(), decode(path, bytes.to_vec()).into())
 }
@@ -144,6 +172,21 @@ pub(crate) fn prefix(folder: &str) -> String {
     } else {
         format!("{folder}/")
     }
+}
+
+/// Does it hang on values which modules are called? Then they are fetched with just these values.
+pub(crate) fn hangs_on_values(tree: &Tree) -> bool {
+    let calls = tree
+        .members
+        .values()
+        .flat_map(|member| member.module.calls.values());
+    let mut told = calls.flat_map(|call| call.source.iter().chain(&call.version));
+    told.any(|expr| {
+        let named = references(expr).0.into_iter();
+        named
+            .into_iter()
+            .any(|reference| matches!(reference.subject, Subject::Var(_) | Subject::Local(_)))
+    })
 }
 
 /// The folders whose files count. `root`: the root module's folder in what was fetched; `sources`: the texts of all files of
@@ -307,6 +350,7 @@ impl Reading<'_> {
 
 #[cfg(test)]
 mod tests {
+    use ashlar_addr::Module;
     use ashlar_config::{FoundModule, Library, ModuleRequest, load, source::ModuleSource};
     use ashlar_diag::{Diag, Diags};
 
@@ -470,7 +514,10 @@ mod tests {
             root: "a".to_owned(),
             files: take(&["a"]).unwrap(),
             held: BTreeSet::new(),
-            modules: Some([(Module::root().child("m"), ".terraform/modules/m/sub".into())].into()),
+            modules: Some(Laid {
+                folders: [(Module::root().child("m"), ".terraform/modules/m/sub".into())].into(),
+                ..Laid::default()
+            }),
         };
         let dialect = Dialect::Terraform;
         let root = ("main.tf".into(), "x".into());

@@ -12,7 +12,7 @@ use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Action, Mode, Options, Plan, Schemas, Selection, Summary, show::redacted_changes, wire};
 use ashlar_port::{Record, RunStore};
-use ashlar_runner::{Given, Modules, PlanOutcome, PlanRequest, bounded, load_module};
+use ashlar_runner::{Given, Laid, Modules, PlanOutcome, PlanRequest, load_module};
 use ashlar_state::settled_as;
 use ashlar_store::{Recovered, kube::PlanStore};
 use ashlar_value::Dialect;
@@ -21,6 +21,7 @@ use kube::Api;
 
 use crate::{
     conditions::seconds,
+    early_files::EarlyFiles,
     ended::{Ended, Fault, INVALID, Outcome, PLAN_FAILED, SOURCE_FAILED},
     fetch_run,
     inputs::{self, Inputs, dialect},
@@ -29,8 +30,14 @@ use crate::{
     message::{Secrets, errors, is_invalid, warnings},
     outputs,
     package::Package,
+    valued::Valued,
     values,
 };
+
+/// The summary of a provider's configuration that is not fit.
+const LACKING: &str = "Invalid provider configuration";
+/// What is added to the fault of a provider that needs a value which is gone.
+const WAY_OUT: &str = " Restore what gives the values, or set deletionPolicy to Retain.";
 
 /// How many changes the status shows, and how much of each.
 const SHOWN: usize = 50;
@@ -162,10 +169,15 @@ async fn attempt(
         &job.place.namespace,
         job.place.owner.clone(),
     );
+    let inputs_gone = matches!(from, Material::LastApplied(_));
     let faulty = |diags: &Diags, sources: &Sources, secrets: &Secrets, recovered: &Recovered| {
-        let invalid = is_invalid(diags);
+        // Inputs that are gone may come back.
+        let invalid = is_invalid(diags) && !inputs_gone;
         let reason = if invalid { INVALID } else { PLAN_FAILED };
-        let message = errors(diags, sources, secrets);
+        let mut message = errors(diags, sources, secrets);
+        if inputs_gone && diags.iter().any(|diag| diag.summary == LACKING) {
+            message.push_str(WAY_OUT);
+        }
         job.end(
             Some(recovered),
             Outcome::Failed(Fault {
@@ -360,19 +372,16 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
                 }
             };
             let files = package.config_files(dialect);
+            let given = values::of_root(&files, dialect, inputs.values, package.value_files());
+            let nothing = BTreeMap::new();
+            let early = given.as_ref().unwrap_or(&nothing);
             let mut sources = Sources::new();
             let mut library = Given {
                 files: &files,
-                folders: package.modules.as_ref(),
+                laid: package.modules.as_ref(),
+                caps: Some(Arc::new(EarlyFiles::of(&package))),
                 dialect,
             };
-            let mut values = inputs.values;
-            values.extend(values::of_files(package.value_files()));
-            // The root module tells what its variables are; their values may tell where other modules are.
-            let nothing = BTreeMap::new();
-            let (root, _, _) = load_module(&files, dialect, &nothing, &mut (), &mut Sources::new());
-            let given = bounded(|| values::resolve(&values, root.root()));
-            let early = given.as_ref().unwrap_or(&nothing);
             let (_, _, diags) = load_module(&files, dialect, early, &mut library, &mut sources);
             if diags.has_errors() {
                 return Err(Unready::lasting(diags, sources));
@@ -400,20 +409,19 @@ async fn prepare(job: &Job, from: Material, plans: &PlanStore) -> Result<Ready, 
             let kept = Kept::decode(&plan).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
             let (stored, package) = kept.open();
             let plan = wire::decode(&stored).map_err(|diags| Unready::lasting(diags, Sources::new()))?;
-            let (env, secrets) = job.environment().await.map_err(Unready::passing)?;
+            let Valued { values, env, secrets } = job.rest().await.map_err(Unready::passing)?;
             let input = |value| Input {
                 value: InputValue::Value(value, None),
                 origin: Origin::Direct,
             };
-            let inputs = plan
-                .variables
-                .into_iter()
-                .map(|(name, value)| (name, input(value)))
-                .collect();
+            let mut inputs = values::left_over(&plan, values, package.value_files());
+            let modules = Modules::Kept(Laid::of_plan(&plan));
+            let planned = plan.variables.into_iter();
+            inputs.extend(planned.map(|(name, value)| (name, input(value))));
             Ok(Ready {
                 package,
                 files: plan.config,
-                modules: Modules::Kept(plan.modules),
+                modules,
                 inputs,
                 dialect: plan.options.dialect,
                 env: os(env),

@@ -5,7 +5,10 @@
 use std::{
     collections::BTreeMap,
     future::Future,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -38,6 +41,9 @@ struct Entry {
     ended: Option<Arc<Ended>>,
 }
 
+/// So many bytes of what provisioners say are logged of one run.
+const MOST_SAID: usize = 1 << 20;
+
 /// What a run is started for.
 pub(crate) struct Ticket {
     pub(crate) workspace: ObjectRef<Workspace>,
@@ -56,6 +62,8 @@ pub(crate) struct Tracked {
     pub(crate) started_at: Timestamp,
     pub(crate) stop: StopFlag,
     view: Mutex<View>,
+    /// How many bytes its provisioners have said.
+    said: AtomicUsize,
 }
 
 struct View {
@@ -87,6 +95,7 @@ impl Tracked {
             started_at: Timestamp::now(),
             stop: StopFlag::new(),
             view: Mutex::new(view),
+            said: AtomicUsize::new(0),
         }
     }
 
@@ -125,6 +134,23 @@ impl Tracked {
         self.view().progress.total = i64::try_from(total).unwrap_or(i64::MAX);
     }
 
+    /// Logs what a provisioner says, as much as one run may fill the operator's log with.
+    fn log(&self, address: &str, provisioner: &str, line: &str) {
+        // An empty line takes room as well.
+        let length = line.len() + 1;
+        let before = self.said.fetch_add(length, Ordering::Relaxed);
+        if before.saturating_add(length) <= MOST_SAID {
+            tracing::info!(target: "ashlar::provisioner", address, provisioner, "{line}");
+        } else if before <= MOST_SAID {
+            tracing::warn!(
+                target: "ashlar::provisioner",
+                address,
+                provisioner,
+                "the provisioners of this run have said {MOST_SAID} bytes; more of it is not logged"
+            );
+        }
+    }
+
     fn view(&self) -> std::sync::MutexGuard<'_, View> {
         self.view.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -132,6 +158,15 @@ impl Tracked {
 
 impl Progress for Tracked {
     fn tell(&self, event: Event) {
+        // Before anything is locked: whoever looks at the run does not wait for the log.
+        if let Event::ProvisionerSays {
+            address,
+            provisioner,
+            line,
+        } = &event
+        {
+            return self.log(&address.to_string(), provisioner, line);
+        }
         let mut view = self.view();
         let counts = |activity: Activity| {
             let changes = matches!(activity, Activity::Create | Activity::Update | Activity::Delete);
@@ -153,15 +188,7 @@ impl Progress for Tracked {
                 (None, false)
             }
             // A status holds nothing that providers say.
-            Event::ActionSays(..) => (None, false),
-            Event::ProvisionerSays {
-                address,
-                provisioner,
-                line,
-            } => {
-                tracing::info!(target: "ashlar::provisioner", %address, %provisioner, "{line}");
-                (None, false)
-            }
+            Event::ActionSays(..) | Event::ProvisionerSays { .. } => (None, false),
             Event::Provisioned {
                 address, provisioner, ..
             } => (Some(format!("{address} ({provisioner})")), false),

@@ -14,6 +14,7 @@ pub(crate) fn fetched(known: &SourceStatus, part: &[u8], keys: &WorkspaceKeys) -
         revision: known.revision.clone()?,
         digest: known.digest.clone()?,
         config_digest: known.config_digest.clone()?,
+        by_values: false,
     };
     let sealed = seal(part, &fetched, &known.modules, keys);
     (known.seal.as_ref() == Some(&sealed)).then_some(fetched)
@@ -87,6 +88,7 @@ mod tests {
         let keys = OperatorKey::new([1; 32]).workspace("uid");
         let plain = git(json!({}));
         let done = Fetched {
+            by_values: false,
             revision: "r".to_owned(),
             digest: "d".to_owned(),
             config_digest: "c".to_owned(),

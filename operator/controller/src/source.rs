@@ -3,7 +3,7 @@
 //! Nothing is fetched here; what a fetch needs is put together. What was fetched is known by the status, under a seal
 //! that only the operator's key makes.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_api::{ModulePin, OciRef, SourceStatus, Workspace, WorkspaceSpec};
 use ashlar_sources::{Credentials, GitPlace, Keyring, OciPlace, OciReference, Reference as GitReference};
@@ -18,10 +18,11 @@ use crate::{
     decide::{InputFault, SourceSeen, Wants},
     ended::SOURCE_FAILED,
     flux::{self, Artifact},
-    inputs::{Data, Found, canonical, dialect},
+    inputs::{Data, Found, canonical, dialect, value_parts},
     observe::limited,
     package::Package,
     seal::{fetched, pins, seal},
+    values::Given,
 };
 
 /// What is to be fetched.
@@ -66,6 +67,32 @@ pub(crate) struct Fetched {
     pub(crate) revision: String,
     pub(crate) digest: String,
     pub(crate) config_digest: String,
+    /// Did it hang on values of variables which modules that was? Then others make it another source.
+    pub(crate) by_values: bool,
+}
+
+/// The values of variables, which may tell where modules are.
+#[derive(Clone)]
+pub(crate) enum Values {
+    /// With a keyed hash of all of them.
+    Known(Arc<BTreeMap<String, Given>>, String),
+    /// Why they cannot be had.
+    Missing(String),
+}
+
+impl Values {
+    pub(crate) fn new(values: BTreeMap<String, Given>, keys: &WorkspaceKeys) -> Self {
+        let hash = keys.keyed_hash(&canonical(value_parts(&values)));
+        Self::Known(Arc::new(values), hash)
+    }
+
+    /// What tells them from others.
+    fn hash(&self) -> &str {
+        match self {
+            Values::Known(_, hash) => hash,
+            Values::Missing(_) => "",
+        }
+    }
 }
 
 /// All that a fetch needs.
@@ -84,6 +111,7 @@ pub(crate) struct Order {
     pub(crate) seal: Option<String>,
     /// The part of the object that it follows from.
     pub(crate) part: Vec<u8>,
+    pub(crate) values: Values,
     /// A keyed hash of what is tried.
     pub(crate) attempt: String,
     /// By which the pins of modules were asked to be forgotten, if ever.
@@ -103,6 +131,7 @@ impl Order {
             fetched: None,
             seal: None,
             part: Vec::new(),
+            values: Values::Known(Arc::default(), String::new()),
             attempt: String::new(),
             upgrade: None,
         }
@@ -115,11 +144,15 @@ impl Order {
         modules: Vec<ModulePin>,
         keys: &WorkspaceKeys,
     ) -> SourceStatus {
+        let part = match fetched.by_values {
+            true => with_values(&self.part, &self.values),
+            false => self.part.clone(),
+        };
         SourceStatus {
             revision: Some(fetched.revision.clone()),
             digest: Some(fetched.digest.clone()),
             config_digest: Some(fetched.config_digest.clone()),
-            seal: Some(seal(&self.part, fetched, &modules, keys)),
+            seal: Some(seal(&part, fetched, &modules, keys)),
             modules,
             failure: None,
             last_handled_reconcile_at: None,
@@ -146,13 +179,13 @@ pub(crate) fn secrets(spec: &WorkspaceSpec) -> impl Iterator<Item = &str> {
         .map(|secret| &*secret.name)
 }
 
-/// Looks at the source of a workspace, of which this is `known`; `files`: those that the cluster's own objects hold. `Err` is
-/// why an object could not be read.
+/// Looks at the source of a workspace, of which this is `known`; `files`: those that the cluster's own objects hold; `values`:
+/// those of variables. `Err` is why an object could not be read.
 pub(crate) async fn look(
     context: &Context,
     workspace: &Workspace,
     known: Option<&SourceStatus>,
-    (found, files): (&Found<'_>, Option<Arc<Package>>),
+    (found, files, values): (&Found<'_>, Option<Arc<Package>>, Values),
     keys: &WorkspaceKeys,
     now: Timestamp,
 ) -> Result<Sight, Box<kube::Error>> {
@@ -180,7 +213,7 @@ pub(crate) async fn look(
     let upgrading = wants_upgrade(upgrade, known);
     let fetched = known
         .filter(|_| !upgrading)
-        .and_then(|known| fetched(known, &part, keys));
+        .and_then(|known| fetched_for(known, &part, &values, keys));
     let artifact = match &wanted {
         Wanted::Artifact(artifact) => artifact.digest.as_str(),
         Wanted::Files(_) | Wanted::Git(_) | Wanted::Oci(_) => "",
@@ -190,6 +223,7 @@ pub(crate) async fn look(
             (&b"part"[..], &*part),
             (b"artifact", artifact.as_bytes()),
             (b"secrets", &opened),
+            (b"values", values.hash().as_bytes()),
             (
                 b"upgrade",
                 upgrade
@@ -250,6 +284,7 @@ pub(crate) async fn look(
         fetched,
         seal: known.and_then(|known| known.seal.clone()),
         part,
+        values,
         attempt,
         upgrade: upgrade.cloned(),
     };
@@ -375,6 +410,23 @@ pub(crate) fn part(spec: &WorkspaceSpec, wanted: &Wanted) -> Vec<u8> {
     parts.to_string().into_bytes()
 }
 
+/// What was fetched by just this part of the object: with whatever values, or with just these if it hangs on them.
+fn fetched_for(known: &SourceStatus, part: &[u8], values: &Values, keys: &WorkspaceKeys) -> Option<Fetched> {
+    let by_values = || {
+        let found = fetched(known, &with_values(part, values), keys)?;
+        Some(Fetched {
+            by_values: true,
+            ..found
+        })
+    };
+    fetched(known, part, keys).or_else(by_values)
+}
+
+/// The part of an object, with the values that its modules' sources hang on.
+fn with_values(part: &[u8], values: &Values) -> Vec<u8> {
+    canonical([(&b"part"[..], part), (b"values", values.hash().as_bytes())].into_iter())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -390,6 +442,7 @@ mod tests {
             revision: "r".to_owned(),
             digest: "d".to_owned(),
             config_digest: "c".to_owned(),
+            by_values: false,
         };
         let (one, two) = (Some("1".to_owned()), Some("2".to_owned()));
         let never = order(None).status(&done, Vec::new(), &keys);
@@ -399,5 +452,38 @@ mod tests {
         assert!(!wants_upgrade(one.as_ref(), Some(&once)));
         assert!(!wants_upgrade(None, Some(&once)));
         assert!(wants_upgrade(two.as_ref(), Some(&once)));
+    }
+    #[test]
+    fn what_hangs_on_values_is_fetched_anew_with_others() {
+        let keys = ashlar_store::kube::OperatorKey::new([1; 32]).workspace("uid");
+        let values = |text: &str| {
+            let given = Given {
+                form: crate::values::Form::Text(text.to_owned()),
+                sensitive: false,
+                origin: ashlar_config::Origin::Direct,
+                place: String::new(),
+                rank: 0,
+            };
+            Values::new([("env".to_owned(), given)].into(), &keys)
+        };
+        let found = |by_values: bool, with: &Values, now: &Values| {
+            let order = Order {
+                values: with.clone(),
+                ..Order::of(Wanted::Files(Arc::new(Package::default())))
+            };
+            let done = Fetched {
+                revision: "r".to_owned(),
+                digest: "d".to_owned(),
+                config_digest: "c".to_owned(),
+                by_values,
+            };
+            let status = order.status(&done, Vec::new(), &keys);
+            fetched_for(&status, &order.part, now, &keys).map(|fetched| fetched.by_values)
+        };
+        let (one, two) = (values("a"), values("b"));
+        assert_eq!(found(false, &one, &two), Some(false));
+        assert_eq!(found(true, &one, &one), Some(true));
+        assert_eq!(found(true, &one, &two), None);
+        assert_eq!(found(true, &one, &Values::Missing("gone".to_owned())), None);
     }
 }

@@ -7,10 +7,11 @@ use std::{collections::BTreeMap, sync::Arc};
 use ashlar_config::{Input, InputValue, Module, Origin, parse_values_file};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::Plan;
-use ashlar_runner::{Given as Kept, bounded, load_module, planned_inputs};
-use ashlar_value::{Marks, Value, json};
+use ashlar_runner::{bounded, load_module};
+use ashlar_value::{Dialect, Marks, Value, json};
 
 /// A value, or a file of values, as it was found.
+#[derive(Clone)]
 pub(crate) struct Given {
     pub(crate) form: Form,
     pub(crate) sensitive: bool,
@@ -22,6 +23,7 @@ pub(crate) struct Given {
 }
 
 /// How it is written.
+#[derive(Clone)]
 pub(crate) enum Form {
     /// Read by the variable's type.
     Text(String),
@@ -90,11 +92,28 @@ pub(crate) fn of_files(files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>) ->
     given.collect()
 }
 
-/// The values for the root module's variables.
-pub(crate) fn resolve(
-    given: &BTreeMap<String, Given>,
-    module: &Module,
+/// The values for the variables of a root module among these files, beside which these files of values lie. Of the module only
+/// what its variables are is asked: the rest is told of by whoever loads it.
+pub(crate) fn of_root(
+    files: &[(Arc<str>, Arc<str>)],
+    dialect: Dialect,
+    values: BTreeMap<String, Given>,
+    value_files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>,
 ) -> Result<BTreeMap<Arc<str>, Input>, Diags> {
+    let nothing = BTreeMap::new();
+    let (root, _, _) = load_module(files, dialect, &nothing, &mut (), &mut Sources::new());
+    let mut all = values;
+    all.extend(of_files(value_files));
+    let (inputs, diags) = bounded(|| resolve(&all, root.root()));
+    if diags.has_errors() {
+        Err(diags)
+    } else {
+        Ok(inputs)
+    }
+}
+
+/// The values for the root module's variables, and what is wrong with the others.
+fn resolve(given: &BTreeMap<String, Given>, module: &Module) -> (BTreeMap<Arc<str>, Input>, Diags) {
     let mut ordered: Vec<(&String, &Given)> = given.iter().collect();
     ordered.sort_by_key(|(_, given)| given.rank);
     let mut inputs = BTreeMap::new();
@@ -105,43 +124,45 @@ pub(crate) fn resolve(
             Err(fault) => diags.push(fault),
         }
     }
-    if diags.has_errors() {
-        Err(diags)
-    } else {
-        Ok(inputs)
-    }
+    (inputs, diags)
 }
 
 /// The values of ephemeral variables, which are not kept with a plan: taken from the inputs that it was made from, and that
 /// it is applied with only as long as they are the same.
 pub(crate) fn given_again(
     plan: &Plan,
-    mut values: BTreeMap<String, Given>,
+    values: BTreeMap<String, Given>,
     files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>,
 ) -> Result<BTreeMap<Arc<str>, Input>, Diags> {
     if plan.given_again.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let dialect = plan.options.dialect;
-    let mut library = Kept {
-        files: &plan.config,
-        folders: Some(&plan.modules),
-        dialect,
-    };
-    let (tree, _, diags) = load_module(
-        &plan.config,
-        dialect,
-        &planned_inputs(plan),
-        &mut library,
-        &mut Sources::new(),
-    );
-    if diags.has_errors() {
-        return Err(diags);
-    }
-    values.extend(of_files(files));
-    let mut given = bounded(|| resolve(&values, tree.root()))?;
+    let mut given = of_root(&plan.config, plan.options.dialect, values, files)?;
     given.retain(|name, _| plan.given_again.contains(name));
     Ok(given)
+}
+
+/// The same where inputs are gone: what cannot be read any more has an unknown value, which is enough for a plan in which no
+/// provider needs it.
+pub(crate) fn left_over(
+    plan: &Plan,
+    values: BTreeMap<String, Given>,
+    files: impl IntoIterator<Item = (Arc<str>, Arc<str>)>,
+) -> BTreeMap<Arc<str>, Input> {
+    let nothing = BTreeMap::new();
+    let dialect = plan.options.dialect;
+    let (root, _, _) = load_module(&plan.config, dialect, &nothing, &mut (), &mut Sources::new());
+    let mut all = values;
+    all.extend(of_files(files));
+    let (mut inputs, _) = bounded(|| resolve(&all, root.root()));
+    let again = plan.given_again.iter().map(|name| {
+        let unknown = || Input {
+            value: InputValue::Value(Value::dynamic(), None),
+            origin: Origin::Shared,
+        };
+        (name.clone(), inputs.remove(name).unwrap_or_else(unknown))
+    });
+    again.collect()
 }
 
 fn read(name: &str, given: &Given, module: &Module) -> Result<BTreeMap<Arc<str>, Input>, Diag> {
@@ -241,8 +262,6 @@ fn marked(value: Value, sensitive: bool) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use ashlar_value::Dialect;
-
     use super::*;
 
     const MODULE: &str = "variable \"text\" {\n  type = string\n}\nvariable \"list\" {\n  type = list(number)\n}\nvariable \"any\" {}\n";
@@ -264,9 +283,10 @@ mod tests {
             place: "Secret here.json".to_owned(),
             rank: 0,
         };
-        let inputs = resolve(&[(name.to_owned(), given)].into(), tree.root());
-        let mut inputs =
-            inputs.map_err(|diags| diags.iter().map(|diag| diag.detail.clone()).collect::<String>())?;
+        let (mut inputs, diags) = resolve(&[(name.to_owned(), given)].into(), tree.root());
+        if diags.has_errors() {
+            return Err(diags.iter().map(|diag| diag.detail.clone()).collect::<String>());
+        }
         match inputs.remove(name).map(|input| input.value) {
             Some(InputValue::Value(value, _)) => Ok(value),
             other => Err(format!("{other:?}")),
@@ -289,7 +309,7 @@ mod tests {
             &mut sources,
         );
         let value = |given: &BTreeMap<String, Given>| {
-            let mut inputs = resolve(given, tree.root()).unwrap_or_default();
+            let (mut inputs, _) = resolve(given, tree.root());
             match inputs.remove("text").map(|input| input.value) {
                 Some(InputValue::Value(value, _)) => value.as_str().map(ToString::to_string),
                 _ => None,
@@ -368,6 +388,15 @@ mod tests {
         assert_eq!(found(&[]), []);
         let pair = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         assert_eq!(found(&["e", "f"]), [pair("e", "token"), pair("f", "filed")]);
+        // Where inputs are gone, what is left is taken, and the rest is not known.
+        let mut some = values();
+        some.retain(|name, _| name != "e");
+        let left = left_over(&plan(&["e", "f"]), some, files());
+        let known = |name: &str| match &left[name].value {
+            InputValue::Value(value, _) => value.is_wholly_known(),
+            InputValue::Text(_) => true,
+        };
+        assert_eq!((left.len(), known("e"), known("f")), (2, false, true));
     }
 
     #[test]

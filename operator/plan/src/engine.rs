@@ -220,13 +220,20 @@ impl<'a> Engine<'a> {
             return Err(diags);
         }
         let (value, _) = value.unmark_deep();
-        if !unknown_allowed && !value.is_wholly_known() {
-            let mut diag = Diag::error(
-                "Invalid provider configuration",
-                format!(
+        // A variable without a value is none that will be known later: it was given where nobody can read it any more.
+        let lacking = self.values.lacking();
+        if !(value.is_wholly_known() || unknown_allowed && lacking.is_empty()) {
+            let detail = match &*lacking {
+                [] => format!(
                     "The configuration of {config} depends on values that are not known even now, so the provider cannot be used."
                 ),
-            );
+                names => format!(
+                    "The configuration of {config} depends on values that cannot be had: these variables were given values that \
+                     are kept with no plan, and cannot be read any more: {}. Without them the provider cannot be used.",
+                    names.join(", ")
+                ),
+            };
+            let mut diag = Diag::error("Invalid provider configuration", detail);
             diag.subject = block.map(|block| block.header);
             return Err(diag.into());
         }

@@ -156,6 +156,15 @@ impl<'a> Values<'a> {
         }
     }
 
+    /// The root module's variables whose values are not known: nobody could give them any.
+    pub(crate) fn lacking(&self) -> Vec<&str> {
+        let cells = self.root.variables.iter();
+        let unknown = cells.filter(|(_, cell)| cell.get().is_some_and(|value| !value.is_wholly_known()));
+        let mut names: Vec<&str> = unknown.map(|(name, _)| &**name).collect();
+        names.sort_unstable();
+        names
+    }
+
     /// The root module's values.
     pub fn root(&self) -> &Arc<ModuleValues<'a>> {
         &self.root

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
 use ashlar_apply::{Counts, Inputs, Patience};
 use ashlar_config::{Input, InputValue, Origin, variables_at_apply};
-use ashlar_diag::{Diags, Sources};
+use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Plan, Schemas, fetch_schemas, wire};
 use ashlar_port::{Progress, RunStore, StopFlag};
 use ashlar_provider::Redactor;
@@ -15,9 +15,9 @@ use ashlar_value::Value;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
-    modules::Modules,
+    modules::{Laid, Modules},
     outside::SystemOutside,
-    plan::{Around, bounded, home, load_from},
+    plan::{Around, bounded, home, load_from, load_module},
     providers::{Place, find_pinned, launch_options, plugins},
     provisioners::refused,
     redact::redactor,
@@ -94,6 +94,16 @@ pub fn planned_inputs(plan: &Plan) -> BTreeMap<Arc<str>, Input> {
     values.map(|(name, value)| (name.clone(), input(value))).collect()
 }
 
+/// What is wrong with the values that a plan is to be applied with: so that nothing is begun with others.
+pub fn check_given(plan: &Plan, inputs: &BTreeMap<Arc<str>, Input>, sources: &mut Sources) -> Diags {
+    let (dialect, nothing) = (plan.options.dialect, BTreeMap::new());
+    // What else is wrong with the module is told by whoever applies.
+    let (root, _, _) = load_module(&plan.config, dialect, &nothing, &mut (), &mut Sources::new());
+    let (planned, again) = (&plan.variables, &plan.given_again);
+    let (_, diags) = bounded(|| variables_at_apply(root.root(), planned, again, inputs, sources));
+    diags.into_iter().filter(Diag::is_error).collect()
+}
+
 async fn attempt(
     settings: &Settings,
     mut request: ApplyRequest<'_>,
@@ -103,7 +113,7 @@ async fn attempt(
     let plan = wire::decode(request.plan)?;
     outcome.sources = std::mem::take(&mut request.sources);
     let (tree, _, mut diags) = load_from(
-        &Modules::Kept(plan.modules.clone()),
+        &Modules::Kept(Laid::of_plan(&plan)),
         &plan.config,
         Around {
             folder: &request.folder,

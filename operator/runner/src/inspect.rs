@@ -11,7 +11,7 @@ use ashlar_value::Dialect;
 use crate::{
     apply::planned_inputs,
     files::Files,
-    modules::{Folders, Modules, read_folder},
+    modules::{Folders, Laid, Modules, read_folder},
     outside::SystemOutside,
     plan::{Around, load_from, load_module},
     providers::{Chosen, Place, choose, find_pinned, plugins},
@@ -47,7 +47,7 @@ pub async fn schemas_of_plan(
     plan: &Plan,
 ) -> Result<(Tree, Schemas), Diags> {
     let (tree, _, diags) = load_from(
-        &Modules::Kept(plan.modules.clone()),
+        &Modules::Kept(Laid::of_plan(plan)),
         &plan.config,
         Around {
             folder,

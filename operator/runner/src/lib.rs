@@ -19,13 +19,13 @@ mod settings;
 mod states;
 mod validate;
 
-pub use apply::{ApplyOutcome, ApplyRequest, apply, planned_inputs};
+pub use apply::{ApplyOutcome, ApplyRequest, apply, check_given, planned_inputs};
 pub use ashlar_apply::Patience;
 pub use files::Files;
 pub use functions::ProviderFunctions;
 pub use inspect::{schemas_of_plan, schemas_of_state};
 pub use look::{LookRequest, Looked, look};
-pub use modules::{Folders, Given, Modules, read_folder};
+pub use modules::{Folders, Given, Laid, Modules, read_folder};
 pub use outside::SystemOutside;
 pub use packages::{Packages, Pins};
 pub use plan::{PlanOutcome, PlanRequest, bounded, load_module, plan};

@@ -13,11 +13,11 @@ use ashlar_config::{
 };
 use ashlar_diag::{Diag, Diags, decode};
 use ashlar_funcs::Caps;
-use ashlar_plan::PackagePin;
+use ashlar_plan::{PackagePin, Plan};
 use ashlar_sources::package_name;
 use ashlar_value::Dialect;
 
-use crate::packages::Packages;
+use crate::packages::{INSTALLED, Packages};
 
 /// Where the modules that a run's root module calls are found.
 #[derive(Clone, Debug, Default)]
@@ -27,8 +27,68 @@ pub enum Modules {
     Beside,
     /// There, and where they are fetched from.
     Fetched(Packages),
-    /// Among the run's files, each in a folder that is known: those of a stored plan.
-    Kept(BTreeMap<Module, Arc<str>>),
+    /// Among the run's files, where they were found before: those of a stored plan.
+    Kept(Laid),
+}
+
+/// Where the called modules of a configuration were found, by their calls.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Laid {
+    /// The folder of each.
+    pub folders: BTreeMap<Module, Arc<str>>,
+    /// The package of each that was fetched.
+    pub packages: BTreeMap<Module, PackagePin>,
+}
+
+impl Laid {
+    /// Those of a plan.
+    pub fn of_plan(plan: &Plan) -> Self {
+        Self {
+            folders: plan.modules.clone(),
+            packages: plan.packages.clone(),
+        }
+    }
+
+    /// The folder that a call's module lies in. A source that tells another than was found then is refused: what lies there
+    /// is not what the call asks for now.
+    fn folder(&self, request: &ModuleRequest<'_>) -> Result<Option<Arc<str>>, Diags> {
+        let Some(folder) = self.folders.get(request.path) else {
+            return Ok(None);
+        };
+        let fits = match request.source {
+            ModuleSource::Local(_) => beside(request)? == **folder,
+            ModuleSource::Registry(_) | ModuleSource::Remote(_) => {
+                let names: Vec<&str> = request.path.0.iter().map(|name| &**name).collect();
+                let installed = format!("{INSTALLED}/{}", names.join("."));
+                let inner = folder.strip_prefix(&installed);
+                let pin = self.packages.get(request.path);
+                inner.is_some_and(|inner| inner.is_empty() || inner.starts_with('/'))
+                    && pin.is_none_or(|pin| is_of(pin, request))
+            }
+        };
+        if fits {
+            return Ok(Some(folder.clone()));
+        }
+        let detail = format!(
+            "{} is called from {} now; when the configuration was fetched or planned, it was another module, which lies in \
+             {folder}. Plan anew.",
+            request.path,
+            package_name(request.source)
+        );
+        Err(Diag::error("Module source has changed", detail)
+            .at(request.span)
+            .into())
+    }
+}
+
+/// Is a package one that a call asks for?
+fn is_of(pin: &PackagePin, request: &ModuleRequest<'_>) -> bool {
+    let allowed = |version: &String| {
+        version
+            .parse()
+            .is_ok_and(|version| request.version.allow(&version))
+    };
+    pin.source == package_name(request.source) && pin.version.as_ref().is_none_or(allowed)
 }
 
 impl Modules {
@@ -36,7 +96,8 @@ impl Modules {
     pub(crate) fn packages(&self) -> BTreeMap<Module, PackagePin> {
         match self {
             Self::Fetched(packages) => packages.by_call(),
-            Self::Beside | Self::Kept(_) => BTreeMap::new(),
+            Self::Kept(laid) => laid.packages.clone(),
+            Self::Beside => BTreeMap::new(),
         }
     }
 }
@@ -129,18 +190,24 @@ fn beside(request: &ModuleRequest<'_>) -> Result<String, Diags> {
 pub struct Given<'f> {
     /// All files.
     pub files: &'f [(Arc<str>, Arc<str>)],
-    /// The folder of each module, where they are not where their sources say.
-    pub folders: Option<&'f BTreeMap<Module, Arc<str>>>,
+    /// Where they were found before; else they are where their sources say.
+    pub laid: Option<&'f Laid>,
+    /// What functions read that tell where modules are, if that is at hand.
+    pub caps: Option<Arc<dyn Caps>>,
     /// Whose language they are written in.
     pub dialect: Dialect,
 }
 
 impl Library for Given<'_> {
+    fn files(&self) -> Option<Arc<dyn Caps>> {
+        self.caps.clone()
+    }
+
     fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
-        let folder: Arc<str> = match self.folders {
+        let folder: Arc<str> = match self.laid {
             None => beside(request)?.into(),
-            Some(folders) => match (folders.get(request.path), request.source) {
-                (Some(folder), _) => folder.clone(),
+            Some(laid) => match (laid.folder(request)?, request.source) {
+                (Some(folder), _) => folder,
                 // It was not found when the others were: what follows says so.
                 (None, ModuleSource::Local(_)) => beside(request)?.into(),
                 (None, ModuleSource::Registry(_) | ModuleSource::Remote(_)) => {
@@ -178,7 +245,7 @@ impl Library for Given<'_> {
 }
 
 /// What functions read while modules are still being loaded: no more than they may read later.
-fn early_files(root: &Path, confines: Option<&Path>, held: &[PathBuf]) -> Arc<dyn Caps> {
+pub(crate) fn early_files(root: &Path, confines: Option<&Path>, held: &[PathBuf]) -> Arc<dyn Caps> {
     Arc::new(crate::files::Files {
         folder: root.to_owned(),
         confines: confines.map(Path::to_owned),
@@ -189,37 +256,6 @@ fn early_files(root: &Path, confines: Option<&Path>, held: &[PathBuf]) -> Arc<dy
         made: Arc::default(),
         functions: None,
     })
-}
-
-/// A library whose modules' sources may hang on files in a folder.
-pub(crate) struct WithFiles<'l> {
-    pub(crate) library: &'l mut dyn Library,
-    pub(crate) files: Arc<dyn Caps>,
-}
-
-impl<'l> WithFiles<'l> {
-    /// The files are those of a run that may read what these arguments say.
-    pub(crate) fn new(
-        library: &'l mut dyn Library,
-        root: &Path,
-        confines: Option<&Path>,
-        held: &[PathBuf],
-    ) -> Self {
-        Self {
-            library,
-            files: early_files(root, confines, held),
-        }
-    }
-}
-
-impl Library for WithFiles<'_> {
-    fn find(&mut self, request: &ModuleRequest<'_>) -> Result<FoundModule, Diags> {
-        self.library.find(request)
-    }
-
-    fn files(&self) -> Option<Arc<dyn Caps>> {
-        Some(self.files.clone())
-    }
 }
 
 /// Hands on what another library finds, and keeps the files.
@@ -286,3 +322,6 @@ fn read(folder: &Path, shown: &str, dialect: Dialect, within: Option<&Path>) -> 
     files.sort();
     Ok(files)
 }
+
+#[cfg(test)]
+mod tests;

@@ -27,7 +27,7 @@ use crate::modules::read_folder;
 pub type Pins = BTreeMap<String, Pin>;
 
 /// Where packages are installed.
-const INSTALLED: &str = ".terraform/modules";
+pub(crate) const INSTALLED: &str = ".terraform/modules";
 /// The folder beside them that notes, by call, the digest of what was laid. No call has such a name.
 const LAID: &str = ".ashlar";
 

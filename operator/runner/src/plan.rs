@@ -21,7 +21,7 @@ use ashlar_value::Dialect;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
-    modules::{Folders, Given, Keeping, Modules, WithFiles},
+    modules::{Folders, Given, Keeping, Modules, early_files},
     outside::SystemOutside,
     providers::{Place, choose, plugins},
     provisioners::refused,
@@ -129,28 +129,25 @@ pub(crate) fn load_from(
     } = around;
     match modules {
         Modules::Beside | Modules::Fetched(_) => {
-            let root = folder.to_owned();
             let packages = match modules {
                 Modules::Fetched(packages) => Some(packages.clone()),
                 _ => None,
             };
             let mut library = Folders {
-                root,
+                root: folder.to_owned(),
                 dialect,
                 confines: confines.map(Path::to_owned),
                 packages,
             };
-            let mut library = WithFiles::new(&mut library, folder, confines, held);
             load_module(files, dialect, given, &mut library, sources)
         }
-        Modules::Kept(folders) => {
-            let folders = Some(folders);
+        Modules::Kept(laid) => {
             let mut library = Given {
                 files,
-                folders,
+                laid: Some(laid),
+                caps: Some(early_files(folder, confines, held)),
                 dialect,
             };
-            let mut library = WithFiles::new(&mut library, folder, confines, held);
             load_module(files, dialect, given, &mut library, sources)
         }
     }
