@@ -32,7 +32,7 @@ pub(crate) enum Command {
     /// At a terminal it asks for one after the other. From a pipe it prints the result of the last one, as Terraform does.
     Console(ConsoleArgs),
     /// Take over what changed outside, without asking: a refresh-only run whose plan is applied.
-    Refresh(ApplyArgs),
+    Refresh(RefreshArgs),
     /// Take an object that exists already into the state, for a resource that is configured.
     Import(ImportArgs),
     /// Show the state, or a plan or state that lies in a file.
@@ -238,9 +238,65 @@ pub(crate) struct ApplyArgs {
     /// Approve whatever is planned.
     #[arg(long)]
     pub(crate) auto_approve: bool,
-    /// Apply the plan in this file, from `plan --out`, and nothing else: it needs no further approval.
-    #[arg(value_name = "FILE", conflicts_with_all = ["vars", "var_files", "replace", "invoke", "targets", "excludes", "refresh_only", "approve"])]
+    /// Apply the plan in this file, from `plan --out`, and nothing else: it needs no further approval. Values are given to
+    /// ephemeral variables alone: no plan keeps theirs.
+    #[arg(value_name = "FILE", conflicts_with_all = ["replace", "invoke", "targets", "excludes", "refresh_only", "approve"])]
     pub(crate) plan: Option<PathBuf>,
+}
+
+/// `ashlar refresh`
+#[derive(Args)]
+pub(crate) struct RefreshArgs {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) values: Values,
+    /// Read only this module, resource or instance, and what it needs (repeat for more).
+    #[arg(long = "target", value_name = "ADDRESS", conflicts_with = "excludes")]
+    pub(crate) targets: Vec<ashlar_addr::Target>,
+    /// Leave out this module, resource or instance, and what needs it (repeat for more).
+    #[arg(long = "exclude", value_name = "ADDRESS")]
+    pub(crate) excludes: Vec<ashlar_addr::Target>,
+    /// Provider calls at once.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) parallelism: usize,
+    #[command(flatten)]
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
+    pub(crate) language: Language,
+}
+
+impl RefreshArgs {
+    /// As the refresh-only run that it is, which nobody is asked about.
+    pub(crate) fn into_apply(self) -> ApplyArgs {
+        let Self {
+            place,
+            values,
+            targets,
+            excludes,
+            parallelism,
+            fetching,
+            language,
+        } = self;
+        ApplyArgs {
+            place,
+            values,
+            choices: Choices {
+                refresh: true,
+                refresh_only: true,
+                replace: Vec::new(),
+                invoke: None,
+                targets,
+                excludes,
+                parallelism,
+                fetching,
+                language,
+            },
+            approve: None,
+            auto_approve: true,
+            plan: None,
+        }
+    }
 }
 
 /// `ashlar console`
@@ -306,8 +362,13 @@ pub(crate) struct ImportArgs {
     pub(crate) place: Place,
     #[command(flatten)]
     pub(crate) values: Values,
+    /// Provider calls at once.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) parallelism: usize,
     #[command(flatten)]
-    pub(crate) choices: Choices,
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
+    pub(crate) language: Language,
     /// The instance that the object is to be.
     pub(crate) address: ashlar_addr::ResourceInstance,
     /// What the provider knows the object by.
@@ -582,6 +643,23 @@ mod tests {
         check("--refresh-only --replace a.b", false, false);
         check("--replace a.b", true, false);
         check("--replace a.b", false, true);
+    }
+
+    #[test]
+    fn a_refresh_takes_no_plan_and_no_approval() {
+        let parses = |words: &str| Cli::try_parse_from(words.split_whitespace()).is_ok();
+        assert!(parses("ashlar refresh --var a=b --target a.b --parallelism 3"));
+        for more in [
+            "plan",
+            "--approve sha256:x",
+            "--auto-approve",
+            "--invoke action.a.b",
+            "--replace a.b",
+        ] {
+            assert!(!parses(&format!("ashlar refresh {more}")), "{more}");
+        }
+        assert!(parses("ashlar apply --var a=b --var-file c plan"));
+        assert!(!parses("ashlar import --replace a.b a.b id"));
     }
 
     #[test]

@@ -68,11 +68,7 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Plan(args) => local::plan::run(&args, printer).await,
         Command::Apply(args) => local::apply::run(&args, printer).await,
         Command::Destroy(args) => local::apply::destroy(&args, printer).await,
-        Command::Refresh(mut args) => {
-            args.choices.refresh_only = true;
-            args.auto_approve = true;
-            local::apply::run(&args, printer).await
-        }
+        Command::Refresh(args) => local::apply::run(&args.into_apply(), printer).await,
         Command::Import(args) => local::import::run(&args, printer).await,
         Command::Output(args) => local::output::run(&args, printer).await,
         Command::Providers(args) => local::providers::run(&args, printer).await,

@@ -71,7 +71,11 @@ fn a_plan_in_a_file_is_applied_once_and_as_it_is() {
     let mode = std::fs::metadata(at.join("one")).unwrap().permissions().mode();
     assert_eq!(mode & 0o077, 0);
     assert!(refused(at, &["destroy", "one"]).contains("plan --destroy --out"));
-    assert!(refused(at, &["apply", "-var", "v=x", "one"]).contains("cannot be used with"));
+    let told = refused(at, &["apply", "-var", "v=x", "one"]);
+    assert!(
+        told.contains("Can't change variable when applying a saved plan"),
+        "{told}"
+    );
     // What stands in the folder no longer counts.
     std::fs::remove_file(at.join("main.tf")).unwrap();
     let told = done(at, &["apply", "one"]);
@@ -84,6 +88,29 @@ fn a_plan_in_a_file_is_applied_once_and_as_it_is() {
     assert!(refused(at, &["apply", "two"]).contains("Saved plan"));
     assert!(refused(at, &["apply", "none"]).contains("Failed to load \"none\" as a plan file"));
     assert!(!refused(at, &["apply", "terraform.tfstate"]).is_empty());
+}
+
+#[test]
+fn a_plan_in_a_file_gets_values_that_it_does_not_keep() {
+    let folder = folder("variable \"e\" {\n  ephemeral = true\n}\nresource \"terraform_data\" \"a\" {}\n");
+    let at = folder.path();
+    done(at, &["plan", "-var", "e=x", "-out=plan"]);
+    let told = refused(at, &["apply", "plan"]);
+    assert!(told.contains("No value for required variable"), "{told}");
+    // That was no beginning.
+    std::fs::write(at.join("values"), "e = \"y\"\n").unwrap();
+    done(at, &["apply", "-var-file", "values", "plan"]);
+    assert!(refused(at, &["apply", "-var", "e=x", "plan"]).contains("Saved plan is stale"));
+}
+
+#[test]
+fn a_refresh_applies_no_plan_in_a_file() {
+    let folder = folder("resource \"terraform_data\" \"a\" {}\n");
+    let at = folder.path();
+    done(at, &["plan", "-out=plan"]);
+    assert!(refused(at, &["refresh", "plan"]).contains("unexpected argument"));
+    done(at, &["refresh"]);
+    assert_eq!(done(at, &["state", "list"]), "");
 }
 
 #[test]
@@ -157,14 +184,23 @@ fn plans_and_states_are_shown() {
 
 #[test]
 fn an_object_is_taken_in_for_what_is_configured() {
-    let folder = folder("resource \"terraform_data\" \"a\" {\n  count = 1\n}\n");
+    let folder = folder(
+        "resource \"terraform_data\" \"a\" {\n  count = 1\n}\ndata \"terraform_remote_state\" \"other\" {\n  backend = \"local\"\n  \
+         config  = { path = \"none\" }\n}\n",
+    );
     let at = folder.path();
-    let told = done(at, &["import", "terraform_data.a[0]", "the \"id\""]);
-    assert!(told.contains("Import successful!"), "{told}");
+    // The rest of the configuration is no business of it.
+    let output = ashlar(at, &["import", "terraform_data.a[0]", "the \"${id}\" %{x"]);
+    let (told, warned) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(told.contains("Import successful!"), "{told}{warned}");
+    assert!(!warned.contains("targeting"), "{warned}");
     let state = std::fs::read(at.join("terraform.tfstate")).unwrap();
     let state: Json = serde_json::from_slice(&state).unwrap();
     let instance = &state["resources"][0]["instances"][0];
-    assert_eq!(instance["attributes"]["id"], "the \"id\"");
+    assert_eq!(instance["attributes"]["id"], "the \"${id}\" %{x");
     assert_eq!(instance["index_key"], 0);
     assert!(!at.join(".ashlar/journal.jsonl").exists());
     assert!(

@@ -23,7 +23,7 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
         printer.result(&saved::steps(&ready.plan));
     }
     if let Some(path) = &args.out {
-        saved::keep(path, &ready.bytes)?;
+        saved::keep(path, &ready.bytes, &saved::Ground::of(&recovered))?;
         printer.note(&format!(
             "\nThe plan is kept in {0}. Apply it with `ashlar apply {0}`.",
             path.display()

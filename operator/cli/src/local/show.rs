@@ -14,7 +14,7 @@ use ashlar_state::State;
 use ashlar_store::{Recovered, file::FileStore};
 use ashlar_value::Dialect;
 
-use super::{session, workspace};
+use super::{saved, session, workspace};
 use crate::{
     args::{Place, ShowArgs, ShowObjectArgs},
     printer::Printer,
@@ -90,8 +90,7 @@ impl<'a> Shown<'a> {
     async fn file(&self, path: &Path, json: bool) -> anyhow::Result<()> {
         let bytes = std::fs::read(path)
             .with_context(|| format!("Failed to read the given file {}", path.display()))?;
-        // A state file is a JSON object, and no plan begins like one.
-        if bytes.trim_ascii_start().first() == Some(&b'{') {
+        if !saved::is_plan(&bytes) {
             let state = ashlar_state::read(&bytes).map_err(|diags| self.told(&diags))?;
             if json {
                 return self.state_as_json(&state).await;
@@ -103,7 +102,13 @@ impl<'a> Shown<'a> {
             list(&recovered, self.printer);
             return Ok(());
         }
-        let plan = wire::decode(&bytes).map_err(|diags| self.told(&diags))?;
+        let Some((_, stored)) = saved::parts(&bytes) else {
+            bail!(
+                "The plan file {} cannot be read; it may be another version's. Plan anew.",
+                path.display()
+            );
+        };
+        let plan = wire::decode(stored).map_err(|diags| self.told(&diags))?;
         self.plan(&plan, json).await
     }
 

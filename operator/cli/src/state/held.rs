@@ -9,7 +9,7 @@ use ashlar_state::{State, same_content};
 use ashlar_store::{
     LockInfo, Recovered,
     file::FileStore,
-    kube::{Asked, KubeStore, Lock, Slot, acquire_by_hand},
+    kube::{Asked, KubeStore, Lock, Slot, acquire_by_hand, peek},
 };
 
 use super::{VERSION, new_lineage};
@@ -55,7 +55,10 @@ impl Held {
             Found::Folder(folder) => FileStore::open(&folder, operation)
                 .await
                 .map(|(store, recovered)| (Self::Folder(store), recovered)),
-            Found::Cluster(client, slot) => in_cluster(&client, &slot, operation).await,
+            Found::Cluster(client, slot) => {
+                end_in_order(*printer);
+                in_cluster(&client, &slot, operation).await
+            }
         };
         let (held, recovered) = opened.map_err(|diags| printer.told(&diags, &Sources::new()))?;
         printer.diags(&recovered.warnings, &Sources::new());
@@ -102,6 +105,26 @@ impl Held {
             }
         }
     }
+}
+
+/// From now on an interrupt does not end the command: a lock of a cluster that is left behind never runs out, and what is done
+/// while it is held takes no longer than a few calls.
+fn end_in_order(printer: Printer) {
+    tokio::spawn(async move {
+        while tokio::signal::ctrl_c().await.is_ok() {
+            printer.note("Interrupted: the command ends as soon as the lock of the state is given back.");
+        }
+    });
+}
+
+/// Reads a state without its lock, for a question that nobody should be kept waiting by.
+pub(crate) async fn glance(place: &StatePlace, printer: &Printer) -> anyhow::Result<State> {
+    let peeked = match Found::at(place, printer).await? {
+        Found::Folder(folder) => FileStore::peek(&folder).await,
+        Found::Cluster(client, slot) => peek(&client, &slot).await,
+    };
+    let recovered = peeked.map_err(|diags| printer.told(&diags, &Sources::new()))?;
+    Ok(recovered.state)
 }
 
 async fn in_cluster(client: &kube::Client, slot: &Slot, operation: &str) -> Result<(Held, Recovered), Diags> {

@@ -17,7 +17,7 @@ use ashlar_state::{edit, instances, object_id, select};
 use ashlar_store::{Pulled, file::FileStore, kube::pull};
 use ashlar_value::Dialect;
 
-use self::held::{Found, Held, change};
+use self::held::{Found, Held, change, glance};
 use crate::{
     args::{ListArgs, MoveArgs, PushArgs, RemoveArgs, ReplaceProviderArgs, StateCommand, StatePlace},
     printer::Printer,
@@ -188,32 +188,36 @@ async fn replace_provider(args: &ReplaceProviderArgs, printer: &Printer) -> anyh
         from,
         to,
     } = args;
-    let changed = change(place, "state-replace-provider", printer, |state| {
-        let before = state.clone();
-        let changed = edit::replace_provider(state, from, to);
-        if changed.is_empty() {
-            return Ok(Some(0));
+    // Asked before the lock is taken: nobody waits for a person.
+    let mut seen = glance(place, printer).await?;
+    let wanted = edit::replace_provider(&mut seen, from, to);
+    if wanted.is_empty() {
+        printer.result("No matching resources found.\n");
+        return Ok(());
+    }
+    let mut text = format!(
+        "These {} resources will be managed by another provider:\n  - {from}\n  + {to}\n\n",
+        wanted.len()
+    );
+    for address in &wanted {
+        text.push_str(&format!("  {address}\n"));
+    }
+    printer.result(&text);
+    if !*auto_approve && !agreed(printer)? {
+        printer.result("Cancelled replacing providers.\n");
+        return Ok(());
+    }
+    change(place, "state-replace-provider", printer, |state| {
+        if edit::replace_provider(state, from, to) != wanted {
+            bail!("The state has other resources of {from} now than those above. Nothing was changed; do it again.");
         }
-        let mut text = format!(
-            "These {} resources will be managed by another provider:\n  - {from}\n  + {to}\n\n",
-            changed.len()
-        );
-        for address in &changed {
-            text.push_str(&format!("  {address}\n"));
-        }
-        printer.result(&text);
-        if *auto_approve || agreed(printer)? {
-            return Ok(Some(changed.len()));
-        }
-        *state = before;
-        Ok(None)
+        Ok(())
     })
     .await?;
-    printer.result(&match changed {
-        None => "Cancelled replacing providers.\n".to_owned(),
-        Some(0) => "No matching resources found.\n".to_owned(),
-        Some(count) => format!("\nSuccessfully replaced provider for {count} resources.\n"),
-    });
+    printer.result(&format!(
+        "\nSuccessfully replaced provider for {} resources.\n",
+        wanted.len()
+    ));
     Ok(())
 }
 

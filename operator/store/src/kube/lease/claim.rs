@@ -34,7 +34,7 @@ impl fmt::Display for Holder {
             Some(_) => f.write_str("It is taken over when that replica is gone."),
             None => write!(
                 f,
-                "It was not taken by Ashlar and never runs out: wait, or, if nobody works on this state any more, run \
+                "It is that of a command, which no replica of the operator renews, so it never runs out: wait, or, if nobody works on this state any more, run \
                  `terraform force-unlock {}`.",
                 self.info.id
             ),
