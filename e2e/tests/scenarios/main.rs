@@ -14,4 +14,5 @@ mod limited;
 mod replicas;
 mod rights;
 mod sources;
+mod states;
 mod views;
