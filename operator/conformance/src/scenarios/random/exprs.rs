@@ -121,7 +121,7 @@ impl Maker<'_> {
             Ty::Condition => self.condition(uses),
             Ty::Message => self.message(uses),
             Ty::Fails => self.fails(),
-            Ty::Fixed => "null".to_owned(),
+            Ty::Fixed | Ty::MadeUp => "null".to_owned(),
             shaped => self.shaped(shaped, depth.saturating_sub(1), uses),
         }
     }

@@ -26,6 +26,8 @@ pub(super) enum Ty {
     Plan,
     /// The words that make a cracked thing fail.
     Fails,
+    /// A text that we and Terraform each make up: what is made of it would differ, so that only a trigger refers to it.
+    MadeUp,
     /// Written once; dropped when what it refers to goes.
     Fixed,
 }
@@ -88,7 +90,7 @@ const fn secret(name: &'static str, using: Use) -> Attribute {
     }
 }
 
-use Ty::{Any, AsBlocks, Bool, Drawers, Fails, Hooks, Label, List, Map, Number, Origin, Slots, Text};
+use Ty::{Any, AsBlocks, Bool, Drawers, Fails, Hooks, Label, List, MadeUp, Map, Number, Origin, Slots, Text};
 use Use::{Computed, Filled, Optional, Rare, Required};
 
 const ID: Attribute = is("id", Text, Computed);
@@ -260,7 +262,7 @@ pub(super) const KINDS: &[Kind] = &[
         data: false,
         in_world: false,
         attributes: &[
-            ID,
+            is("id", MadeUp, Computed),
             is("input", Any, Optional),
             is("triggers_replace", Any, Optional),
             is("output", Any, Computed),

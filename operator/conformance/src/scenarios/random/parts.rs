@@ -1,7 +1,12 @@
 //! The parts of a configuration, each made at random for the place where it will stand.
 
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
 use super::{
     case::{Block, Expr},
+    drift::value,
     estate::{CLEAN, Estate, Module, Part, What, add_own},
     exprs::{Maker, Ref},
     kinds::{KINDS, Ty},
@@ -55,6 +60,21 @@ impl Estate {
         }
         estate.repair(chance);
         estate
+    }
+
+    /// Values that are given for some of the root's variables.
+    pub(super) fn given(&self, chance: &mut Chance) -> BTreeMap<String, Json> {
+        let mut given = BTreeMap::new();
+        for part in &self.modules[""].parts {
+            if let What::Variable { name, ty, .. } = &part.what
+                && matches!(ty, Ty::Text | Ty::Number | Ty::Bool)
+                && chance.odds(12)
+                && let Some(value) = value(*ty, chance)
+            {
+                given.insert(name.clone(), value);
+            }
+        }
+        given
     }
 
     /// A name that nothing has.
