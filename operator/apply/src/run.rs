@@ -10,7 +10,7 @@ use std::{
 
 use ashlar_addr::{AbsResource, InstanceKey, Module, ProviderConfig, ResourceInstance};
 use ashlar_config::{ResourceConfig, Tree};
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
@@ -145,6 +145,12 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     }
 }
 
+/// Has this output of the root module preconditions, on which its value hangs?
+fn is_judged(tree: &Tree, name: &str) -> bool {
+    let output = tree.root().outputs.get(name);
+    output.is_some_and(|output| !output.preconditions.is_empty())
+}
+
 /// What a step has to tell. One that fails without a word would let the run end as a success.
 fn told(result: Result<Diags, Diags>) -> Diags {
     let failed = result.is_err();
@@ -221,9 +227,11 @@ impl<'a> Run<'a> {
                 Action::Delete => {
                     state.outputs.remove(name);
                 }
-                // A refresh-only run has no steps that evaluate outputs. What is not known (it refers to an object that is
-                // not there) is kept as null.
-                Action::Create | Action::Update if plan.options.mode == Mode::RefreshOnly => {
+                // A refresh-only run has steps only for outputs with preconditions. What is not known (it refers to an
+                // object that is not there) is kept as null.
+                Action::Create | Action::Update
+                    if plan.options.mode == Mode::RefreshOnly && !is_judged(inputs.tree, name) =>
+                {
                     if output.after.is_null() {
                         state.outputs.remove(name);
                         continue;
@@ -425,7 +433,8 @@ impl<'a> Run<'a> {
             .map(|change| &change.after)
             .filter(|after| after.is_wholly_known());
         for instance in &*self.engine.values.instances(module) {
-            let (check, result) = outputs::judge(&self.engine, instance, name, known);
+            // Also where planning only warned of it: the value is to be kept now.
+            let (check, result) = outputs::judge(instance, name, known, Severity::Error);
             if let Some(check) = check {
                 lock(&self.checks).insert(parts::checked_address(&instance.address, "output", name), check);
             }
@@ -433,7 +442,18 @@ impl<'a> Run<'a> {
                 Err(faults) => diags.extend(faults),
                 Ok(evaluated) => {
                     diags.extend(evaluated.diags);
-                    if module.is_root() {
+                    let refreshes = self.plan.options.mode == Mode::RefreshOnly;
+                    if module.is_root() && refreshes && !evaluated.value.is_null() {
+                        // What is not known, since it refers to what is not there, is kept as null.
+                        let (value, sensitive) = (known_part(evaluated.value), evaluated.sensitive);
+                        self.keeper.change(|state| {
+                            drop(
+                                state
+                                    .outputs
+                                    .insert(name.clone(), OutputState { value, sensitive }),
+                            )
+                        });
+                    } else if module.is_root() {
                         // Where something is left out of a run, what it would give is not known even now.
                         let value = known_part(evaluated.value);
                         self.keep_output(name, value, evaluated.sensitive);

@@ -117,13 +117,17 @@ impl Run<'_> {
             let prior_private = prior
                 .as_ref()
                 .map_or_else(Arc::default, |prior| prior.private.clone());
-            let live = self.live(
+            let mut live = self.live(
                 instance,
                 actual.after.clone(),
                 prior_private,
                 Status::Ready,
                 actual.after_identity,
             );
+            if let (Action::NoOp, Some(prior)) = (actual.action, &prior) {
+                // What is left alone still goes after what it was last made with.
+                live.dependencies = prior.dependencies.clone();
+            }
             let object = to_object(&live, instance.schema)?;
             self.keeper
                 .change(|state| state.set(&change.address, None, &change.provider, Some(object)));

@@ -8,7 +8,7 @@
 
 use std::collections::HashSet;
 
-use ashlar_addr::{ConfigResource, DeposedKey, ResourceInstance, Target};
+use ashlar_addr::{ConfigResource, DeposedKey, Mode as ResourceMode, ResourceInstance, Target};
 use ashlar_state::Object;
 use ashlar_value::Value;
 use hmac::{Hmac, Mac};
@@ -129,11 +129,21 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .iter()
         .map(|invocation| invocation_json(invocation, seed.key))
         .collect();
-    // Drift is part of what a refresh-only run would take over; otherwise the changes tell all.
+    // A refresh-only run takes over what objects are now; otherwise the changes tell all.
     let drift = if plan.options.mode == Mode::RefreshOnly {
-        let deposed = plan.prior_state.objects().filter(|(_, key, _)| key.is_some());
-        let deposed = deposed.map(|(address, key, object)| object_json(&address, key, object, seed.key));
-        changes(&plan.drift).into_iter().chain(deposed).collect()
+        let managed = plan.prior_state.objects().filter(|(address, ..)| {
+            address.resource.resource.mode == ResourceMode::Managed
+        });
+        let kept = managed.map(|(address, deposed, object)| {
+            let identity = object.identity.as_ref().map(|identity| &identity.data);
+            json!([
+                object_json(&address, deposed, object, seed.key),
+                keyed_bytes(seed.key, &object.private),
+                identity.map(|identity| keyed_bytes(seed.key, identity)),
+                object.create_before_destroy,
+            ])
+        });
+        changes(&plan.drift).into_iter().chain(kept).collect()
     } else {
         Vec::new()
     };

@@ -24,7 +24,7 @@ use crate::{
     generate::{generated_file, remark},
     model::{Action, Change, CheckStatus, Mode, Options, PackagePin, Plan, ProviderPin},
     moves,
-    node::{Node, Sight, build, build_whole, cycle_faults, provider_faults},
+    node::{Node, Sight, build, build_whole, cycle_faults, missing_provider, provider_faults},
     order::Order,
     parts::add_vacant,
     removal_run,
@@ -177,7 +177,8 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
     let all = (!selection.is_whole()).then(|| build_whole(&sight));
     let whole = all.as_ref().unwrap_or(&graph);
     let removed = Removed::of(inputs.tree);
-    let mut faults = cycle_faults(&graph);
+    let mut faults: Diags = missing_provider(inputs.tree).into_iter().collect();
+    faults.extend(cycle_faults(&graph));
     if inputs.options.mode == Mode::Normal {
         faults.extend(removed.faults(inputs.tree));
     }
@@ -247,12 +248,13 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         mut checks,
         mut invocations,
         generated,
+        reached,
         mut diags,
         ..
     } = found;
     // What was not looked at may have objects all the same.
     let status = |node: &Node| {
-        if diags.has_errors() || !graph.contains(node) {
+        if diags.has_errors() && !reached.contains(node) || !graph.contains(node) {
             CheckStatus::Unknown
         } else {
             CheckStatus::Pass
@@ -270,10 +272,18 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         .iter()
         .map(|change| stored_dependencies(change, &refreshed, order))
         .collect();
-    // A refresh-only run makes nothing; but checks are decided again, what was asked for is invoked, and what is opened is
-    // opened again.
+    // A refresh-only run makes nothing; but checks and preconditions of outputs are decided again, what was asked for is
+    // invoked, and what is opened is opened again.
     let acts = |node: &&Node| match node {
         Node::Check(..) | Node::Request(_) => true,
+        Node::Output(module, name) => {
+            let output = inputs
+                .tree
+                .members
+                .get(module)
+                .and_then(|member| member.module.outputs.get(name));
+            output.is_some_and(|output| !output.preconditions.is_empty())
+        }
         Node::Resource(resource) => is_ephemeral(resource),
         _ => false,
     };

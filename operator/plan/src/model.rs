@@ -454,6 +454,7 @@ impl Plan {
                     || self.deposed_have_changed()
                     || self.changed_outputs().filter(known).count() > 0
                     || !self.invocations.is_empty()
+                    || self.notes_changed()
             }
             Mode::Normal | Mode::Destroy => self.has_changes(),
         }
@@ -473,6 +474,28 @@ impl Plan {
         };
         let (before, after) = (deposed(&self.previous_state), deposed(&self.prior_state));
         before.len() != after.len() || before.iter().any(|one| !after.contains(one))
+    }
+
+    /// Is something else noted of an object than before, beside its attributes: the order of its replacement, what the
+    /// provider keeps with it? What it depends on does not count.
+    fn notes_changed(&self) -> bool {
+        let moved: BTreeMap<&ResourceInstance, &ResourceInstance> = self
+            .drift
+            .iter()
+            .filter_map(|change| Some((&change.address, change.previous_address.as_ref()?)))
+            .collect();
+        self.prior_state.objects().any(|(address, deposed, now)| {
+            let address = moved.get(&address).copied().unwrap_or(&address);
+            let instance = self.previous_state.instance(address);
+            let then = match deposed {
+                Some(key) => instance.and_then(|instance| instance.deposed.get(&key)),
+                None => instance.and_then(|instance| instance.current.as_ref()),
+            };
+            then.is_some_and(|then| {
+                then.create_before_destroy != now.create_before_destroy
+                    || (&then.private, &then.identity) != (&now.private, &now.identity)
+            })
+        })
     }
 
     /// Does it hold all that the configuration asks for?

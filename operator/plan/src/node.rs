@@ -204,6 +204,39 @@ pub fn provider_faults(graph: &Graph<Node>, sight: &Sight<'_>) -> Diags {
     faults
 }
 
+/// The first provider configuration that a called module hands on though it has none itself: only what is inherited without
+/// a word goes through a module that says nothing of it.
+///
+/// Source: Terraform `transform_provider.go` (`addProxyProviders`).
+pub fn missing_provider(tree: &Tree) -> Option<Diag> {
+    tree.members.iter().find_map(|(path, member)| {
+        let (parent, call) = tree.call(path)?;
+        let (_, calling) = tree.call(&parent)?;
+        let own = &tree.members.get(&parent)?.module.providers;
+        let missing = call.providers.iter().find(|passed| {
+            let local = &passed.parent.local;
+            !own.contains_key(local) && !calling.providers.iter().any(|handed| handed.child.local == *local)
+        })?;
+        let local = &missing.child.local.name;
+        let provider = member
+            .module
+            .required_providers
+            .get(local)
+            .map_or_else(|| ashlar_addr::Provider::implied(local), |required| required.source.clone());
+        let provider = ProviderConfig {
+            module: parent.clone(),
+            provider,
+            alias: missing.parent.local.alias.clone(),
+        };
+        let detail = format!(
+            "{path} is handed this provider configuration by {parent}, which has none itself. Add {} to the providers of the \
+             block that calls {parent}.",
+            missing.parent.local
+        );
+        Some(Diag::error(format!("missing provider {provider}"), detail))
+    })
+}
+
 /// Does the configuration hold this provider configuration? The default one of each provider is always there, empty if it has
 /// no block.
 fn is_present(tree: &Tree, provider: &ProviderConfig) -> bool {

@@ -5,13 +5,13 @@
 use std::sync::Arc;
 
 use ashlar_addr::Module as ModuleAddr;
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::evaluate;
 use ashlar_state::OutputState;
 use ashlar_value::{Data, Mark, Number, Type, Value, convert, ops};
 
 use crate::{
-    engine::{Engine, lock},
+    engine::lock,
     instance::conditions,
     model::{Action, Check, OutputChange},
     parts::{checked_address, in_each, seen_outside},
@@ -22,7 +22,7 @@ use crate::{
 /// Plans an output of the root module, or evaluates one of a called module for who calls it.
 pub(crate) fn visit(walk: &PlanWalk<'_, '_>, module: &ModuleAddr, name: &Arc<str>) -> Result<Diags, Diags> {
     in_each(&*walk.engine.values.instances(module), |instance| {
-        let (check, result) = judge(walk.engine, instance, name, None);
+        let (check, result) = judge(instance, name, None, walk.engine.failed_condition());
         let mut found = lock(&walk.found);
         if let Some(check) = check {
             found
@@ -58,12 +58,12 @@ pub struct Evaluated {
 }
 
 /// Decides an output's preconditions, if it has any, and evaluates it where none of them forbids that. Used while planning
-/// and again while applying, when it may be `known` already.
+/// and again while applying, when it may be `known` already. A precondition that does not hold is `failed`.
 pub fn judge(
-    engine: &Engine<'_>,
     module: &ModuleValues<'_>,
     name: &Arc<str>,
     known: Option<&Value>,
+    failed: Severity,
 ) -> (Option<Check>, Result<Evaluated, Diags>) {
     let Some(output) = module.module().outputs.get(name) else {
         let detail = format!("There is no output named {name:?}.");
@@ -74,12 +74,7 @@ pub fn judge(
     let mut diags = Diags::new();
     if !output.preconditions.is_empty() {
         let summary = "Module output value precondition failed";
-        let (found, remarks) = conditions::check(
-            &output.preconditions,
-            &module.scope(),
-            summary,
-            engine.failed_condition(),
-        );
+        let (found, remarks) = conditions::check(&output.preconditions, &module.scope(), summary, failed);
         check = Some(found);
         diags.extend(remarks);
     }

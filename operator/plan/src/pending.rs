@@ -8,18 +8,27 @@
 
 use std::collections::BTreeSet;
 
-use ashlar_addr::{ConfigResource, Mode, Module as ModuleAddr};
+use ashlar_addr::{ConfigResource, Mode, Module as ModuleAddr, ModuleInstance};
 use ashlar_config::{DependsOn, ResourceConfig};
 use ashlar_graph::Graph;
 
 use crate::{engine::lock, needs::subject_nodes, node::Node, walk::PlanWalk};
 
 impl PlanWalk<'_, '_> {
-    /// Will anything change that the data source watches?
-    pub(crate) fn has_pending_changes(&self, resource: &ConfigResource, config: &ResourceConfig) -> bool {
+    /// Will anything change that the data source watches from this instance of its module? Of what stands in the same module
+    /// only the same instance of that counts, since no expression sees another.
+    pub(crate) fn has_pending_changes(
+        &self,
+        resource: &ConfigResource,
+        module: &ModuleInstance,
+        config: &ResourceConfig,
+    ) -> bool {
         let watched = watched(self, resource, config);
         let found = lock(&self.found);
-        watched.iter().any(|watched| found.pending.contains(watched))
+        watched.iter().any(|watched| {
+            let places = found.pending.get(watched);
+            places.is_some_and(|places| watched.module != resource.module || places.contains(module))
+        })
     }
 }
 

@@ -3,11 +3,13 @@
 //! One driver owns the order; each visit is a future that evaluates, asks providers, and writes its result once.
 
 use std::{
-    collections::{BTreeMap, HashMap, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{AbsResource, ConfigResource, DeposedKey, InstanceKey, ProviderConfig, ResourceInstance};
+use ashlar_addr::{
+    AbsResource, ConfigResource, DeposedKey, InstanceKey, ModuleInstance, ProviderConfig, ResourceInstance,
+};
 use ashlar_config::{ResourceConfig, self_references};
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_graph::{Graph, Turn};
@@ -73,8 +75,8 @@ pub(crate) struct Found {
     pub(crate) changes: Vec<Change>,
     /// What `changes` holds of each resource.
     pub(crate) by_resource: HashMap<AbsResource, OfResource>,
-    /// The resources of which anything is to be done, in whatever instance of their module.
-    pub(crate) pending: HashSet<ConfigResource>,
+    /// The resources of which anything is to be done, with the instances of their module where it is.
+    pub(crate) pending: HashMap<ConfigResource, BTreeSet<ModuleInstance>>,
     pub(crate) drift: Vec<Change>,
     /// Which instances each resource has.
     pub(crate) expanded: HashMap<AbsResource, Expansion>,
@@ -84,6 +86,8 @@ pub(crate) struct Found {
     pub(crate) checks: BTreeMap<String, Check>,
     pub(crate) invocations: Vec<Invocation>,
     pub(crate) generated: Generated,
+    /// What may have conditions and was visited without a fault.
+    pub(crate) reached: HashSet<Node>,
     pub(crate) diags: Diags,
 }
 
@@ -117,7 +121,12 @@ impl<'a> PlanWalk<'_, 'a> {
             };
             let succeeded = result.is_ok();
             let (Ok(diags) | Err(diags)) = result;
-            lock(&self.found).diags.extend(diags);
+            let mut found = lock(&self.found);
+            found.diags.extend(diags);
+            if succeeded && matches!(node, Node::Resource(_) | Node::Output(..) | Node::Validation(..)) {
+                found.reached.insert(node.clone());
+            }
+            drop(found);
             walk.done(&node, succeeded);
         }
     }
@@ -151,8 +160,8 @@ impl<'a> PlanWalk<'_, 'a> {
             Node::Action(action) => actions::evaluate(self.engine, action),
             Node::Trigger(resource, block, at) => actions::trigger(self, resource, *block, *at).await,
             Node::Request(action) => actions::request(self, action).await,
-            // Nothing is asserted of what goes.
-            Node::Check(..) if self.options.mode == Mode::Destroy => Ok(Diags::new()),
+            // Nothing is asserted of what is only looked up.
+            Node::Check(..) if self.state_alone => Ok(Diags::new()),
             Node::Check(module, name) => parts::in_each(&*values.instances(module), |instance| {
                 let address = asserts::address(instance, name);
                 let data = lock(&self.found).checks.get(&address).cloned();
@@ -386,7 +395,7 @@ impl<'a> PlanWalk<'_, 'a> {
         resource: &ConfigResource,
         instance: &Instance<'_, '_>,
     ) -> Result<(Value, Diags), Diags> {
-        let pending = self.has_pending_changes(resource, instance.config);
+        let pending = self.has_pending_changes(resource, &instance.address.resource.module, instance.config);
         let outcome = instance.read_data(pending).await?;
         let object = outcome
             .read
@@ -579,7 +588,8 @@ impl Found {
     pub(crate) fn add(&mut self, change: Change) {
         let resource = &change.address.resource;
         if change.action != Action::NoOp {
-            self.pending.insert(resource.config());
+            let places = self.pending.entry(resource.config()).or_default();
+            places.insert(resource.module.clone());
         }
         let own = self.by_resource.entry(resource.clone()).or_default();
         own.is_altered |= change.action == Action::Update || change.action.is_replace();
