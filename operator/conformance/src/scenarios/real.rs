@@ -2,7 +2,7 @@
 //!
 //! Each case is planned and applied by both, each for itself; then each takes over what the other made, which must need no
 //! change; then it is changed, and destroyed, which must leave nothing. What nobody can know before is left out of the
-//! comparison, value by value: it is what the plan told to be unknown.
+//! comparison, value by value: it is what the plan told to be unknown. What stands in a case's folder `before` Terraform applies first.
 
 mod servers;
 
@@ -111,6 +111,16 @@ impl Rig {
             Side::new(&self.settings, ours)?,
             Side::new(&self.settings, theirs)?,
         );
+        let before = folder.join("before/main.tf");
+        if before.is_file() {
+            // What the servers must know before.
+            let side = Side::new(&self.settings, &theirs.words)?;
+            let step = side.step("before", "apply", Some(&std::fs::read_to_string(before)?));
+            let done = tokio::task::block_in_place(|| self.peer.run(&side.bench, &step, true))?;
+            if let Err(miss) = succeeded(&done) {
+                return Ok(Err(miss));
+            }
+        }
         let first = std::fs::read_to_string(folder.join("main.tf"))?;
         let changed = std::fs::read_to_string(folder.join("changed/main.tf"))?;
         let mut unknown = Unknown::default();

@@ -91,6 +91,16 @@ resource "kubernetes_manifest" "quota" {
   }
 }
 
+# Its kind is there before: a plan asks the server for it.
+resource "kubernetes_manifest" "widget" {
+  manifest = {
+    apiVersion = "example.test/v1"
+    kind       = "Widget"
+    metadata   = { name = "first", namespace = kubernetes_namespace_v1.here.metadata[0].name }
+    spec       = { parts = ["one", "two"] }
+  }
+}
+
 output "uid" {
   value = kubernetes_namespace_v1.here.metadata[0].uid
 }
