@@ -131,9 +131,10 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
         .collect();
     // A refresh-only run takes over what objects are now; otherwise the changes tell all.
     let drift = if plan.options.mode == Mode::RefreshOnly {
-        let managed = plan.prior_state.objects().filter(|(address, ..)| {
-            address.resource.resource.mode == ResourceMode::Managed
-        });
+        let managed = plan
+            .prior_state
+            .objects()
+            .filter(|(address, ..)| address.resource.resource.mode == ResourceMode::Managed);
         let kept = managed.map(|(address, deposed, object)| {
             let identity = object.identity.as_ref().map(|identity| &identity.data);
             json!([
