@@ -137,8 +137,11 @@ fn planned_values(plan: &Plan, schemas: &Schemas) -> Json {
         }
         out.insert(
             "sensitive_values".to_owned(),
-            // Here Terraform leaves out what is sensitive by its schema alone.
-            tree::sensitive(&change.after),
+            // Planning marks what is sensitive by its schema; without one, nobody can tell what is.
+            match schema {
+                Some(_) => tree::sensitive(&change.after),
+                None => change::sensitive(None, &change.after),
+            },
         );
         if let (Some(identity), Some(value)) = (
             schema.and_then(|schema| schema.identity.as_ref()),
