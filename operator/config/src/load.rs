@@ -2,10 +2,13 @@
 //!
 //! All faults of all files are told at once. Rules: Terraform `configs/parser_config.go`, `module.go`.
 
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeSet, HashMap},
+    sync::Arc,
+};
 
 use ashlar_addr::Mode;
-use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
 use ashlar_eval::{Shape, Variable};
 use ashlar_syntax::{Block, parse_file};
 use ashlar_value::Dialect;
@@ -90,8 +93,13 @@ pub(crate) struct InFile {
 
 /// Reads a module from its files: name and text of each; a name may have folders in front, the same for all. Files that are
 /// no configuration are passed over, as Terraform does. With errors the module is what could be read, and not fit to be
-/// planned.
-pub(crate) fn read_module(files: Files, dialect: Dialect, sources: &mut Sources) -> (Module, Diags) {
+/// planned. `known`: the files read before, by name; a module that is called several times has its faults at the same places.
+pub(crate) fn read_module(
+    files: Files,
+    dialect: Dialect,
+    sources: &mut Sources,
+    known: &mut HashMap<Arc<str>, FileId>,
+) -> (Module, Diags) {
     let mut files: Vec<_> = files
         .into_iter()
         .filter(|(name, _)| is_config(name, dialect))
@@ -107,7 +115,13 @@ pub(crate) fn read_module(files: Files, dialect: Dialect, sources: &mut Sources)
     let mut loader = Loader::default();
     loader.module.dialect = dialect;
     for (name, text) in files {
-        let file = sources.add(name.clone(), text);
+        let before = known.get(&name).copied();
+        let is_same = |file: &FileId| sources.get(*file).is_some_and(|source| source.text == text);
+        let file = match before.filter(is_same) {
+            Some(file) => file,
+            None => sources.add(name.clone(), text),
+        };
+        known.insert(name.clone(), file);
         loader.overriding = is_override(&name);
         loader.own_file = hidden_by(&name).is_some();
         loader.in_file = InFile::default();

@@ -3,12 +3,15 @@
 //! Fetching is the caller's business ([`Library`]); everything known without it is decided here.
 //! Rules: Terraform `configs/config_build.go`, `terraform/node_module_install.go`.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+};
 
 use ashlar_addr::{
     ConfigAction, ConfigResource, Constraints, LocalProvider, Module as ModuleAddr, Provider, ProviderConfig,
 };
-use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_diag::{Diag, Diags, FileId, Sources, Span};
 use ashlar_eval::{Given, arguments_of_call};
 use ashlar_funcs::Caps;
 use ashlar_syntax::Expr;
@@ -190,7 +193,8 @@ pub fn load(
         .into_iter()
         .filter(|(name, _)| !name.contains('/'))
         .collect();
-    let (module, mut diags) = read_module(files, dialect, sources);
+    let mut known = HashMap::new();
+    let (module, mut diags) = read_module(files, dialect, sources, &mut known);
     let mut tree = Tree::default();
     let root = Member {
         source: Arc::default(),
@@ -206,6 +210,7 @@ pub fn load(
     let mut loading = Loading {
         library,
         sources,
+        known,
         members: BTreeMap::new(),
         instances: Vec::new(),
         diags,
@@ -280,6 +285,8 @@ fn is_early(module: &Module, variable: &ashlar_eval::Variable) -> bool {
 struct Loading<'l> {
     library: &'l mut dyn Library,
     sources: &'l mut Sources,
+    /// The files read, by name.
+    known: HashMap<Arc<str>, FileId>,
     members: BTreeMap<ModuleAddr, Member>,
     /// What repeated provider configurations are repeated for.
     instances: Vec<(ModuleAddr, LocalProvider, BTreeMap<Arc<str>, Value>)>,
@@ -368,7 +375,7 @@ impl Loading<'_> {
         if above.contains(&found.folder) {
             return Err(endless(&found.folder));
         }
-        let (module, faults) = read_module(found.files, early.module.dialect, self.sources);
+        let (module, faults) = read_module(found.files, early.module.dialect, self.sources, &mut self.known);
         let failed = faults.has_errors();
         self.diags.extend(faults);
         if failed {

@@ -238,6 +238,16 @@ impl<'a> PlanWalk<'_, 'a> {
         let unmatched = self.unmatched_replace(address, &all);
         let takes = |key: &&InstanceKey| self.options.selection.takes(&address.instance((*key).clone()));
         let keys: Vec<InstanceKey> = all.iter().filter(takes).cloned().collect();
+        if config.has_conditions() {
+            // Undecided until they are come to.
+            let mut found = lock(&self.found);
+            for key in &keys {
+                let check = Check::of(CheckStatus::Unknown);
+                found
+                    .checks
+                    .insert(address.instance(key.clone()).to_string(), check);
+            }
+        }
         let visits = keys
             .iter()
             .map(|key| self.visit_instance(module, address, config, &expansion, imports, key));

@@ -12,7 +12,7 @@ use super::{
     stored::read_stored,
 };
 use crate::{
-    model::{Action, Change, Check, Importing, Mode, Options, Reason},
+    model::{Action, Change, Check, CheckStatus, Importing, Mode, Options, Reason},
     prevent::Fate,
 };
 
@@ -157,7 +157,28 @@ impl Instance<'_, '_> {
             force_replace,
             planned: None,
         };
-        let planned = self.plan_change(provider, refreshed.as_ref(), settled).await?;
+        let planned = match self.plan_change(provider, refreshed.as_ref(), settled).await {
+            Ok(planned) => planned,
+            Err(faults) => {
+                diags.extend(faults);
+                // What changed outside is told all the same, and what was found of its conditions.
+                let open = !self.config.lifecycle.postconditions.is_empty();
+                let rest = if open {
+                    CheckStatus::Unknown
+                } else {
+                    CheckStatus::Pass
+                };
+                return Ok(Outcome {
+                    previous,
+                    refreshed,
+                    change: None,
+                    value: Value::dynamic(),
+                    check: (self.config.has_conditions()).then(|| preconditions.and(Check::of(rest))),
+                    failed: true,
+                    diags,
+                });
+            }
+        };
         diags.extend(planned.diags);
         let mut change = planned.change;
         if triggered {
