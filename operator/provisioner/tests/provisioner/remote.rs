@@ -152,7 +152,7 @@ async fn who_is_not_let_in_or_meets_another_machine_is_told() {
     );
     let begun = Instant::now();
     let detail = bench.run("file", &file, &masked).await.1.unwrap_err();
-    assert!(detail.contains("another key"), "{detail}");
+    assert!(detail.contains("neither the host key"), "{detail}");
     assert!(begun.elapsed() < Duration::from_secs(10), "it is not tried again");
 
     let guarded = Bench::with(|rules: &mut Rules| rules.reach = Reach::guarded(Vec::new()));
