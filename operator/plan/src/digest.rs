@@ -136,7 +136,7 @@ fn canonical(plan: &Plan, seed: Seed<'_>) -> Json {
             .objects()
             .filter(|(address, ..)| address.resource.resource.mode == ResourceMode::Managed);
         let kept = managed.map(|(address, deposed, object)| {
-            let identity = object.identity.as_ref().map(|identity| &identity.data);
+            let identity = object.identity.as_ref().map(|identity| &identity.json);
             json!([
                 object_json(&address, deposed, object, seed.key),
                 keyed_bytes(seed.key, &object.private),

@@ -227,6 +227,7 @@ pub fn missing_provider(tree: &Tree) -> Option<Diag> {
             module: parent.clone(),
             provider,
             alias: missing.parent.local.alias.clone(),
+            key: ashlar_addr::InstanceKey::None,
         };
         let detail = format!(
             "{path} is handed this provider configuration by {parent}, which has none itself. Add {} to the providers of the \
