@@ -3,17 +3,15 @@
 //! One driver owns the order; each visit is a future that evaluates, asks providers, and writes its result once.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{
-    AbsResource, ConfigResource, DeposedKey, InstanceKey, ModuleInstance, ProviderConfig, ResourceInstance,
-};
+use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
 use ashlar_config::{ResourceConfig, self_references};
 use ashlar_diag::{Diag, Diags, Span};
 use ashlar_graph::{Graph, Turn};
-use ashlar_state::{Object, State};
+use ashlar_state::State;
 use ashlar_value::Value;
 use futures::{StreamExt, future::join_all, stream::FuturesUnordered};
 
@@ -22,25 +20,24 @@ use crate::{
     engine::{Engine, lock},
     ephemeral::is_ephemeral,
     expand::expand_resource,
-    generate::Generated,
     imports,
-    instance::{
-        Instance, Live,
-        managed::Outcome,
-        removal::{Removal, kept},
-        stored::to_object,
-    },
-    model::{Action, Change, Check, CheckStatus, Invocation, Mode, Options, OutputChange, Reason},
+    instance::{Instance, Live, managed::Outcome, stored::to_object},
+    model::{Check, CheckStatus, Mode, Options, Reason},
     moves::Moves,
     node::Node,
     order::Order,
     outputs, parts,
-    prevent::Fate,
     removed::Removed,
     stored_value::{stored_value, value_beside},
     triggers,
     values::{Expansion, ModuleValues, combine},
 };
+
+mod found;
+mod removals;
+
+pub(crate) use found::Found;
+pub(crate) use removals::Wanted;
 
 /// The walk and what it has found so far.
 pub(crate) struct PlanWalk<'w, 'a> {
@@ -65,39 +62,6 @@ pub(crate) struct PlanWalk<'w, 'a> {
     /// Is the configuration of what is imported and not declared to be made up?
     pub(crate) generates: bool,
     pub(crate) found: Mutex<Found>,
-}
-
-/// Results of a walk.
-#[derive(Default)]
-pub(crate) struct Found {
-    /// The state after refresh.
-    pub(crate) refreshed: State,
-    pub(crate) changes: Vec<Change>,
-    /// What `changes` holds of each resource.
-    pub(crate) by_resource: HashMap<AbsResource, OfResource>,
-    /// The resources of which anything is to be done, with the instances of their module where it is.
-    pub(crate) pending: HashMap<ConfigResource, BTreeSet<ModuleInstance>>,
-    pub(crate) drift: Vec<Change>,
-    /// Which instances each resource has.
-    pub(crate) expanded: HashMap<AbsResource, Expansion>,
-    /// Where objects were before they moved.
-    pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
-    pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
-    pub(crate) checks: BTreeMap<String, Check>,
-    pub(crate) invocations: Vec<Invocation>,
-    pub(crate) generated: Generated,
-    /// What may have conditions and was visited without a fault.
-    pub(crate) reached: HashSet<Node>,
-    pub(crate) diags: Diags,
-}
-
-/// What is planned for one resource, so that those who ask need not look through all changes.
-#[derive(Default)]
-pub(crate) struct OfResource {
-    /// Is an object changed in place, or replaced?
-    pub(crate) is_altered: bool,
-    /// Where the changes of its current objects stand.
-    pub(crate) current: BTreeMap<InstanceKey, usize>,
 }
 
 impl<'a> PlanWalk<'_, 'a> {
@@ -439,142 +403,6 @@ impl<'a> PlanWalk<'_, 'a> {
         }
     }
 
-    /// Plans the removal of all objects of a resource that its configuration does not want, deposed ones included. Those of
-    /// a resource that is configured are managed with the provider that is configured, not with the one in state.
-    async fn remove_others(&self, address: &AbsResource, wanted: Wanted<'_>) -> Result<Diags, Diags> {
-        let Some(state) = self.state.resources.get(address) else {
-            return Ok(Diags::new());
-        };
-        let whole = wanted
-            .config()
-            .map_or(&state.provider, |config| &config.provider_config);
-        let mut removals = Vec::new();
-        for (key, instance) in &state.instances {
-            let one = address.instance(key.clone());
-            let is_taken = match wanted {
-                Wanted::Nothing => self.options.selection.takes_alone(&one),
-                // As with Terraform: where the module's instance is gone, all in it goes.
-                Wanted::Module(_) => true,
-                Wanted::Instances(..) => self.options.selection.takes(&one),
-            };
-            let orphan = is_taken && !wanted.contains(key);
-            if let (Some(object), true) = (&instance.current, orphan) {
-                removals.push((key, None, object, Some(self.reason(wanted, &one))));
-            }
-            if !self.options.selection.takes_alone(&one) {
-                continue;
-            }
-            removals.extend(
-                instance
-                    .deposed
-                    .iter()
-                    .map(|(deposed, object)| (key, Some(*deposed), object, None)),
-            );
-        }
-        if address.resource.mode == ashlar_addr::Mode::Data {
-            let mut found = lock(&self.found);
-            for (key, deposed, ..) in removals {
-                found
-                    .refreshed
-                    .set(&address.instance(key.clone()), deposed, whole, None);
-            }
-            return Ok(Diags::new());
-        }
-        if removals.is_empty() {
-            return Ok(Diags::new());
-        }
-        let schema = self.engine.resource_schema(&whole.provider, &address.resource)?;
-        let said = match wanted.config() {
-            None => self.removed.destroys(address),
-            Some(_) => None,
-        };
-        let works = removals
-            .into_iter()
-            .map(|(key, deposed, object, reason)| async move {
-                let one = address.instance(key.clone());
-                let provider = self.provider_of_removed(&one, deposed, &state.provider_of(key), wanted)?;
-                let kept = kept(self.engine, wanted.config(), object);
-                let forgets = said.map_or(kept.is_some(), |destroys| !destroys);
-                let reason = kept.filter(|_| forgets).or(reason);
-                let removal = Removal {
-                    engine: self.engine,
-                    address: one,
-                    deposed,
-                    provider,
-                    schema,
-                    reason,
-                    forgets,
-                };
-                self.remove(removal, object, wanted).await
-            });
-        gather(join_all(works).await)
-    }
-
-    /// The provider configuration of an object that is removed.
-    fn provider_of_removed(
-        &self,
-        address: &ResourceInstance,
-        deposed: Option<DeposedKey>,
-        stored: &ProviderConfig,
-        wanted: Wanted<'_>,
-    ) -> Result<ProviderConfig, Diags> {
-        let engine = self.engine;
-        let Some(config) = wanted.config() else {
-            return engine.provider_by_state(None, address, deposed, stored);
-        };
-        let Wanted::Instances(_, expansion) = wanted else {
-            return engine.provider_of_other(config, address, deposed, stored, None);
-        };
-        let module = engine.values.instance(&address.resource.module);
-        let repetition = expansion.repetition(&address.key);
-        let beside = module.as_deref().filter(|_| expansion.contains(&address.key));
-        let wanted = beside.map(|module| (module, &repetition));
-        engine.provider_of_other(config, address, deposed, stored, wanted)
-    }
-
-    async fn remove(
-        &self,
-        removal: Removal<'_, '_>,
-        object: &Object,
-        wanted: Wanted<'_>,
-    ) -> Result<Diags, Diags> {
-        let done = removal
-            .plan(object, self.options, self.options.mode != Mode::RefreshOnly)
-            .await?;
-        let refreshed = done
-            .refreshed
-            .as_ref()
-            .map(|live| to_object(live, removal.schema))
-            .transpose()?;
-        let Removal {
-            address,
-            deposed,
-            provider,
-            ..
-        } = removal;
-        let mut found = lock(&self.found);
-        found.refreshed.set(&address, deposed, &provider, refreshed);
-        if deposed.is_none() {
-            found.note_drift(&address, &provider, &done.previous, done.refreshed.as_ref());
-        }
-        if let Some(mut change) = done.change {
-            let fate = if change.action.destroys() {
-                Fate::Destroyed
-            } else {
-                Fate::Kept
-            };
-            change.previous_address = self.moves.from.get(&address).cloned();
-            found.add(change);
-            if let (Some(config), None) = (wanted.config(), deposed) {
-                let faults = self.engine.prevented(&address, config, fate);
-                if faults.has_errors() {
-                    return Err(faults);
-                }
-            }
-        }
-        Ok(done.diags)
-    }
-
     fn record_state(
         &self,
         instance: &Instance<'_, '_>,
@@ -591,100 +419,6 @@ impl<'a> PlanWalk<'_, 'a> {
             .set(&instance.address, None, &instance.provider, after);
         found.note_drift(&instance.address, &instance.provider, previous, refreshed);
         Ok(())
-    }
-}
-
-impl Found {
-    pub(crate) fn add(&mut self, change: Change) {
-        let resource = &change.address.resource;
-        if change.action != Action::NoOp {
-            let places = self.pending.entry(resource.config()).or_default();
-            places.insert(resource.module.clone());
-        }
-        let own = self.by_resource.entry(resource.clone()).or_default();
-        own.is_altered |= change.action == Action::Update || change.action.is_replace();
-        if change.deposed.is_none() {
-            own.current.insert(change.address.key.clone(), self.changes.len());
-        }
-        self.changes.push(change);
-    }
-
-    /// Records what changed outside since the last run, or moved.
-    fn note_drift(
-        &mut self,
-        address: &ResourceInstance,
-        provider: &ProviderConfig,
-        previous: &Live,
-        refreshed: Option<&Live>,
-    ) {
-        let action = match refreshed {
-            None => Action::Delete,
-            Some(live) if live.value == previous.value => {
-                if !self.moved.contains_key(address) {
-                    return;
-                }
-                Action::NoOp
-            }
-            Some(_) => Action::Update,
-        };
-        self.drift.push(Change {
-            address: address.clone(),
-            deposed: None,
-            previous_address: self.moved.get(address).cloned(),
-            importing: None,
-            provider: provider.clone(),
-            action,
-            reason: None,
-            before: previous.value.clone(),
-            after: refreshed.map_or_else(|| Value::null(previous.value.ty()), |live| live.value.clone()),
-            replace_paths: Vec::new(),
-            private: Arc::default(),
-            // Drift is about what objects are, never about which they are.
-            before_identity: None,
-            after_identity: None,
-            depose_as: None,
-            dependencies: Arc::default(),
-            create_before_destroy: previous.create_before_destroy,
-        });
-    }
-}
-
-/// What the configuration wants of a resource that state holds.
-#[derive(Clone, Copy)]
-pub(crate) enum Wanted<'c> {
-    /// It is not there.
-    Nothing,
-    /// It is there, but its module has no such instance.
-    Module(&'c ResourceConfig),
-    /// These instances.
-    Instances(&'c ResourceConfig, &'c Expansion),
-}
-
-impl<'c> Wanted<'c> {
-    fn config(self) -> Option<&'c ResourceConfig> {
-        match self {
-            Wanted::Nothing => None,
-            Wanted::Module(config) | Wanted::Instances(config, _) => Some(config),
-        }
-    }
-
-    fn contains(self, key: &InstanceKey) -> bool {
-        matches!(self, Wanted::Instances(_, expansion) if expansion.contains(key))
-    }
-
-    /// Why an instance goes.
-    fn reason(self, key: &InstanceKey) -> Reason {
-        let expansion = match self {
-            Wanted::Nothing => return Reason::DeleteBecauseNoResourceConfig,
-            Wanted::Module(_) => return Reason::DeleteBecauseNoModule,
-            Wanted::Instances(_, expansion) => expansion,
-        };
-        match (expansion, key) {
-            (Expansion::Count(_), InstanceKey::Int(_)) => Reason::DeleteBecauseCountIndex,
-            (Expansion::ForEach(_), InstanceKey::String(_)) => Reason::DeleteBecauseEachKey,
-            (Expansion::Switched(_), InstanceKey::None) => Reason::DeleteBecauseEnabledFalse,
-            _ => Reason::DeleteBecauseWrongRepetition,
-        }
     }
 }
 
