@@ -132,7 +132,7 @@ pub(crate) struct Choices {
 /// How modules that lie elsewhere are fetched.
 #[derive(Args)]
 pub(crate) struct Fetching {
-    /// Take the newest modules that fit, and forget which ones were used so far.
+    /// Take the newest modules and providers that fit, and forget which ones were used so far.
     #[arg(long)]
     pub(crate) upgrade: bool,
 }

@@ -245,6 +245,7 @@ async fn attempt(
         folder: folder.root().to_owned(),
         confines: Some(folder.path().to_owned()),
         held: package.held(),
+        upgrade: false,
         generate: None,
     };
     let PlanOutcome {

@@ -13,6 +13,8 @@ use std::{
 
 use ashlar_addr::{Constraints, Provider, Version};
 use ashlar_diag::Diag;
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use sha2::{Digest, Sha256};
 
 use crate::unpack::{UnpackError, unpack};
 
@@ -201,16 +203,70 @@ impl Mirrors {
         }
     }
 
+    /// The package of this very version.
+    pub fn exactly(&self, provider: &Provider, version: &Version) -> Result<Package, MirrorError> {
+        let mut packages = self.packages(provider)?;
+        packages.remove(version).ok_or_else(|| MirrorError::NoVersion {
+            provider: provider.clone(),
+            constraints: format!("{version}, which .terraform.lock.hcl settles"),
+            versions: packages.into_keys().collect(),
+            folders: self.folders.clone(),
+        })
+    }
+
     /// The program of a package, unpacked if need be. Blocks while it unpacks.
     pub fn binary(&self, provider: &Provider, package: &Package) -> Result<PathBuf, MirrorError> {
-        let folder = match &package.location {
-            Location::Folder(folder) => folder.clone(),
-            Location::Zip(zip) => {
-                unpack(zip, &self.cache).map_err(|error| MirrorError::Unpack(zip.clone(), error))?
-            }
-        };
-        find_binary(&folder, &provider.name)
+        find_binary(&self.unpacked(package)?, &provider.name)
     }
+
+    /// The hashes by which lock files name a package: `h1:` of its files, and of a packed one `zh:` of the archive. `digest`
+    /// gives the SHA-256 of a file in 64 hex digits. Source: Terraform `internal/getproviders/hash.go`, Go
+    /// `golang.org/x/mod/sumdb/dirhash` (`Hash1`).
+    pub fn hashes(
+        &self,
+        package: &Package,
+        digest: &dyn Fn(&Path) -> io::Result<String>,
+    ) -> Result<Vec<String>, MirrorError> {
+        let folder = self.unpacked(package)?;
+        let unreadable = |error| MirrorError::Read(folder.clone(), error);
+        let mut files = Vec::new();
+        files_below(&folder, "", &mut files).map_err(unreadable)?;
+        files.sort();
+        let mut hash = Sha256::new();
+        for file in files {
+            let sum = digest(&folder.join(&file)).map_err(unreadable)?;
+            hash.update(format!("{sum}  {file}\n"));
+        }
+        let mut hashes = vec![format!("h1:{}", BASE64_STANDARD.encode(hash.finalize()))];
+        if let Location::Zip(zip) = &package.location {
+            let sum = digest(zip).map_err(|error| MirrorError::Read(zip.clone(), error))?;
+            hashes.push(format!("zh:{sum}"));
+        }
+        Ok(hashes)
+    }
+
+    fn unpacked(&self, package: &Package) -> Result<PathBuf, MirrorError> {
+        match &package.location {
+            Location::Folder(folder) => Ok(folder.clone()),
+            Location::Zip(zip) => {
+                unpack(zip, &self.cache).map_err(|error| MirrorError::Unpack(zip.clone(), error))
+            }
+        }
+    }
+}
+
+/// The files in a folder and below, by their paths from there.
+fn files_below(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
+        if entry.file_type()?.is_dir() {
+            files_below(&entry.path(), &format!("{name}/"), files)?;
+        } else {
+            files.push(name);
+        }
+    }
+    Ok(())
 }
 
 /// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.

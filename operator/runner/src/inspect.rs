@@ -11,6 +11,7 @@ use ashlar_value::Dialect;
 use crate::{
     apply::planned_inputs,
     files::Files,
+    lock_file::LockFile,
     modules::{Folders, Laid, Modules, read_folder},
     outside::SystemOutside,
     plan::{Around, load_from, load_module},
@@ -36,7 +37,7 @@ pub async fn schemas_of_state(
     };
     let nothing = BTreeMap::new();
     let (tree, _, _) = load_module(&files, dialect, &nothing, &mut library, &mut Sources::new());
-    let chosen = choose(settings, &tree, state).await?;
+    let chosen = choose(settings, &tree, state, LockFile::default()).await?;
     fetch(settings, folder, chosen, &tree, state).await
 }
 

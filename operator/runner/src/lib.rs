@@ -7,6 +7,7 @@ mod apply;
 mod files;
 mod functions;
 mod inspect;
+mod lock_file;
 mod look;
 mod modules;
 mod outside;

@@ -17,6 +17,7 @@ use ashlar_value::{Dialect, Value};
 use crate::{
     files::Files,
     functions::ProviderFunctions,
+    lock_file::LockFile,
     modules::Folders,
     outside::SystemOutside,
     packages::Packages,
@@ -132,7 +133,10 @@ pub async fn look(
     if diags.has_errors() {
         return (None, diags);
     }
-    let Some(chosen) = diags.take(choose(settings, &tree, &request.state).await) else {
+    let Some(locks) = diags.take(LockFile::read(&request.folder, sources)) else {
+        return (None, diags);
+    };
+    let Some(chosen) = diags.take(choose(settings, &tree, &request.state, locks).await) else {
         return (None, diags);
     };
     let redact = redactor(variables.values(), &request.state, &request.env);

@@ -21,6 +21,7 @@ use ashlar_value::Dialect;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
+    lock_file::LockFile,
     modules::{Folders, Given, Keeping, Modules, early_files},
     outside::SystemOutside,
     providers::{Place, choose, plugins},
@@ -53,6 +54,8 @@ pub struct PlanRequest {
     /// The folders in it whose files are all there, if what was left out of it is told apart from what never was: elsewhere
     /// nothing may be read. Empty: nothing was left out.
     pub held: Vec<PathBuf>,
+    /// Are versions of providers that were settled before to be forgotten?
+    pub upgrade: bool,
     /// The file for what is made up of imported objects that nothing declares, if that is wanted: a name in the module's folder.
     pub generate: Option<Arc<str>>,
 }
@@ -228,7 +231,16 @@ async fn attempt(
         return None;
     }
     let (variables, given) = (resolved.values, resolved.given);
-    let chosen = diags.take(choose(settings, &tree, &request.state).await)?;
+    // In a cluster a plan pins its providers, and nothing is kept in the folder.
+    let is_kept = request.confines.is_none();
+    let mut locks = LockFile::default();
+    if is_kept && !request.upgrade {
+        locks = diags.take(LockFile::read(&request.folder, sources))?;
+    }
+    let chosen = diags.take(choose(settings, &tree, &request.state, locks.clone()).await)?;
+    if is_kept && chosen.locks != locks {
+        diags.take(chosen.locks.write(&request.folder))?;
+    }
     let pins = chosen.pins.clone();
     let redact = redactor(variables.values(), &request.state, &request.env);
     redacted.clone_from(&redact.redact);

@@ -1,14 +1,14 @@
 //! Which binary serves which provider, and how it is started.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 
-use ashlar_addr::Provider;
+use ashlar_addr::{Constraints, Provider};
 use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
@@ -18,17 +18,31 @@ use ashlar_provider::{
 };
 use ashlar_state::State;
 
-use crate::{files::Files, redact::Redaction, settings::Settings, states::OtherStates};
+use crate::{
+    files::Files,
+    lock_file::{LockFile, Locked},
+    redact::Redaction,
+    settings::Settings,
+    states::OtherStates,
+};
 
 /// Binaries chosen for a run.
+#[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) binaries: BTreeMap<Provider, PathBuf>,
     pub(crate) pins: Vec<ProviderPin>,
+    /// What is settled by this choice.
+    pub(crate) locks: LockFile,
 }
 
-/// Chooses the newest package that the configuration allows for every provider in use; providers that only the state
-/// names may have any version.
-pub(crate) async fn choose(settings: &Settings, tree: &Tree, state: &State) -> Result<Chosen, Diags> {
+/// Chooses for every provider in use the package that is settled, or else the newest that the configuration allows;
+/// providers that only the state names may have any version.
+pub(crate) async fn choose(
+    settings: &Settings,
+    tree: &Tree,
+    state: &State,
+    locks: LockFile,
+) -> Result<Chosen, Diags> {
     let mut wanted = tree.requirements();
     for resource in state.resources.values() {
         wanted.entry(resource.provider.provider.clone()).or_default();
@@ -40,19 +54,26 @@ pub(crate) async fn choose(settings: &Settings, tree: &Tree, state: &State) -> R
     };
     let digests = settings.digests.clone();
     blocking(move || {
-        let mut chosen = Chosen {
-            binaries: BTreeMap::new(),
-            pins: Vec::new(),
-        };
+        let mut chosen = Chosen::default();
         let mut diags = Diags::new();
         for (provider, constraints) in wanted {
-            let found = mirrors
-                .select(&provider, &constraints)
-                .map_err(|error| Diags::from(Diag::from(error)));
-            let found = found.and_then(|package| pin(&mirrors, &digests, &provider, &package));
-            if let Some((binary, pin)) = diags.take(found) {
-                chosen.binaries.insert(provider, binary);
+            let locked = locks.0.get(&provider);
+            let found = match locked {
+                Some(locked) if !constraints.allow_provider(&locked.version) => {
+                    Err(out_of_range(&provider, &constraints, locked))
+                }
+                Some(locked) => mirrors.exactly(&provider, &locked.version).map_err(Diag::from),
+                None => mirrors.select(&provider, &constraints).map_err(Diag::from),
+            };
+            let found = found.map_err(Diags::from).and_then(|package| {
+                let locked = lock(&mirrors, &digests, &provider, &package, locked)?;
+                Ok((pin(&mirrors, &digests, &provider, &package)?, locked))
+            });
+            if let Some(((binary, pin), mut locked)) = diags.take(found) {
+                locked.constraints = constraints.canonical();
+                chosen.binaries.insert(provider.clone(), binary);
                 chosen.pins.push(pin);
+                chosen.locks.0.insert(provider, locked);
             }
         }
         if diags.has_errors() {
@@ -73,10 +94,7 @@ pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Re
     };
     let digests = settings.digests.clone();
     blocking(move || {
-        let mut chosen = Chosen {
-            binaries: BTreeMap::new(),
-            pins: Vec::new(),
-        };
+        let mut chosen = Chosen::default();
         for wanted in pins {
             let gone = |why: String| {
                 let detail = format!(
@@ -103,6 +121,48 @@ pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Re
         Ok(chosen)
     })
     .await
+}
+
+fn out_of_range(provider: &Provider, constraints: &Constraints, locked: &Locked) -> Diag {
+    let detail = format!(
+        "Version {} of provider {provider} is settled in .terraform.lock.hcl, and the configuration asks for {constraints}. \
+         `--upgrade` settles another version.",
+        locked.version
+    );
+    Diag::error("Failed to query available provider packages", detail)
+}
+
+/// What is settled of a package; one that is not what was settled of it before is refused.
+fn lock(
+    mirrors: &Mirrors,
+    digests: &crate::settings::BinaryDigests,
+    provider: &Provider,
+    package: &Package,
+    before: Option<&Locked>,
+) -> Result<Locked, Diags> {
+    let digest = |path: &Path| {
+        let digest = digests.of(path)?;
+        Ok(digest.strip_prefix("sha256:").unwrap_or(&digest).to_owned())
+    };
+    let own: BTreeSet<String> = mirrors
+        .hashes(package, &digest)
+        .map_err(Diag::from)?
+        .into_iter()
+        .collect();
+    let before = before.map_or_else(BTreeSet::new, |locked| locked.hashes.clone());
+    if !before.is_empty() && own.is_disjoint(&before) {
+        let detail = format!(
+            "The package of provider {provider} {} has none of the checksums that .terraform.lock.hcl settles for it. Either it \
+             was tampered with, or the file was made for other platforms: `terraform providers lock` adds this one.",
+            package.version
+        );
+        return Err(Diag::error("Failed to install provider", detail).into());
+    }
+    Ok(Locked {
+        version: package.version.clone(),
+        constraints: String::new(),
+        hashes: own.into_iter().chain(before).collect(),
+    })
 }
 
 fn pin(

@@ -16,6 +16,7 @@ use futures::future::join_all;
 use crate::{
     files::Files,
     functions::ProviderFunctions,
+    lock_file::LockFile,
     modules::Folders,
     outside::SystemOutside,
     packages::Packages,
@@ -85,7 +86,10 @@ async fn attempt(
         made: Arc::default(),
         functions: None,
     };
-    let Some(chosen) = diags.take(choose(settings, &tree, &State::default()).await) else {
+    let Some(locks) = diags.take(LockFile::read(&folder, sources)) else {
+        return diags;
+    };
+    let Some(chosen) = diags.take(choose(settings, &tree, &State::default(), locks).await) else {
         return diags;
     };
     let plugins = plugins(

@@ -67,6 +67,7 @@ async fn planned(text: &str, mode: Mode, p: &str) -> (Vec<String>, Vec<String>) 
             ..Options::default()
         },
         state: ashlar_state::read(STATE.as_bytes()).unwrap(),
+        upgrade: false,
         generate: None,
         folder: folder.path().to_owned(),
         confines: None,

@@ -162,6 +162,7 @@ impl<'a> Session<'a> {
             folder: self.dir.clone(),
             confines: None,
             held: Vec::new(),
+            upgrade: choices.fetching.upgrade,
             generate: generate.map(generated_name),
         };
         let PlanOutcome {

@@ -121,6 +121,7 @@ impl Bench {
             folder: self.work.clone(),
             confines: None,
             held: Vec::new(),
+            upgrade: false,
             generate: options["generate_config_out"].as_str().map(Into::into),
         };
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
