@@ -502,7 +502,7 @@ impl<'a> Run<'a> {
             module,
             config,
             provider: self
-                .planned_provider(address)
+                .planned_provider(address, config)
                 .unwrap_or(&config.provider_config)
                 .clone(),
             schema,
@@ -514,7 +514,14 @@ impl<'a> Run<'a> {
     }
 
     /// The provider configuration that an instance was planned with.
-    fn planned_provider(&self, address: &ResourceInstance) -> Option<&ProviderConfig> {
+    fn planned_provider(
+        &self,
+        address: &ResourceInstance,
+        config: &ResourceConfig,
+    ) -> Option<&ProviderConfig> {
+        if config.provider_key.is_none() && config.passed_key.is_none() {
+            return None;
+        }
         let planned = self.changes.get(&address.resource).into_iter().flatten();
         planned
             .filter_map(|at| self.plan.changes.get(*at))

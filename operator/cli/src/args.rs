@@ -61,6 +61,9 @@ pub(crate) enum Command {
     Crd,
     /// Print the version.
     Version(VersionArgs),
+    /// A command of Terraform's that there is none of here, or a slip.
+    #[command(external_subcommand)]
+    Other(Vec<OsString>),
 }
 
 /// Where the configuration is.

@@ -8,6 +8,7 @@ mod crd;
 mod local;
 mod log;
 mod operator;
+mod other;
 mod printer;
 mod state;
 mod version;
@@ -83,5 +84,6 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Graph(args) => local::graph::run(&args, printer).await,
         Command::Run(args) => operator::run(*args).await,
         Command::Crd => Ok(crd::run(printer)),
+        Command::Other(words) => other::run(&words, printer),
     }
 }

@@ -447,7 +447,8 @@ impl<'m> Early<'m> {
         let hidden = hidden
             .into_iter()
             .find(|(mark, ..)| value.marks().contains(*mark));
-        if let Some((_, summary, detail)) = hidden.filter(|_| self.dialect() == Dialect::OpenTofu) {
+        // In Terraform's language what is const is declared as neither; a value may be marked all the same by who gives it.
+        if let Some((_, summary, detail)) = hidden {
             return Err(Diag::error(summary, detail).at(expr.span).into());
         }
         if !value.is_wholly_known() {

@@ -10,7 +10,6 @@ use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use crate::{
-    decide::Stage,
     ended::{Answers, Ended, Fault, Outcome, PLAN_FAILED},
     message::cut,
 };
@@ -41,7 +40,7 @@ pub(crate) fn absorb(
     now: Timestamp,
 ) {
     let Ended {
-        run,
+        run: _,
         inputs,
         state,
         uncertain,
@@ -121,7 +120,6 @@ pub(crate) fn absorb(
             if let Some(plan) = status.plan.as_mut().filter(|plan| plan.digest == *digest) {
                 plan.standing = Standing::Applied;
                 plan.basis = basis.clone();
-                note_invoked(status);
             }
             status.last_applied_plan = Some(digest.clone());
             status.outputs = outputs.clone();
@@ -129,12 +127,7 @@ pub(crate) fn absorb(
             status.failures = 0;
             status.next_run_at = Some(after(now, spread(times)));
         }
-        Outcome::Failed(fault) => {
-            if run.stage == Stage::Apply {
-                note_invoked(status);
-            }
-            fail(status, inputs, fault, times, now);
-        }
+        Outcome::Failed(fault) => fail(status, inputs, fault, times, now),
         Outcome::Superseded { digest, why } => {
             if status.plan.as_ref().is_some_and(|plan| plan.digest == *digest) {
                 status.plan = None;
@@ -158,15 +151,6 @@ pub(crate) fn absorb(
             status.last_failure = None;
         }
         Outcome::Busy { .. } | Outcome::Overtaken => {}
-    }
-}
-
-/// What an apply began to invoke it is not to invoke again by itself, whatever came of it: nobody knows how far an action that
-/// failed has come.
-fn note_invoked(status: &mut WorkspaceStatus) {
-    let begun = status.plan.as_ref().map(|plan| &plan.invokes);
-    if let Some(invokes) = begun.filter(|invokes| !invokes.is_empty()) {
-        status.invoked.clone_from(invokes);
     }
 }
 
@@ -237,6 +221,7 @@ mod tests {
     use ashlar_api::{Basis, PlanKind, PlanStatus, PlanSummary, SourceStatus, UncertainChange};
 
     use super::*;
+    use crate::decide::Stage;
     use crate::{decide::Run, ended::Answers};
 
     fn now() -> Timestamp {
@@ -345,43 +330,8 @@ mod tests {
     }
 
     #[test]
-    fn what_an_apply_began_to_invoke_is_noted_whatever_came_of_it() {
-        let invoked = |stage, outcome| {
-            let mut status = WorkspaceStatus {
-                plan: Some(PlanStatus {
-                    invokes: vec!["action.a.b".to_owned()],
-                    ..plan("d", Standing::Pending)
-                }),
-                ..WorkspaceStatus::default()
-            };
-            let run = Run {
-                stage,
-                kind: PlanKind::Apply,
-            };
-            let ended = Ended {
-                outcome,
-                ..Ended::broken(run, "i".to_owned())
-            };
-            let times = Times {
-                interval: Duration::from_secs(600),
-                retry: Duration::from_secs(60),
-                timeout: Duration::from_secs(3600),
-                jitter: 0.0,
-            };
-            let asked = ["action.a.b".to_owned()];
-            absorb(&mut status, &ended, Mode::Manage, &asked, times, now());
-            status
-        };
-        let applied = || Outcome::Applied {
-            digest: "d".to_owned(),
-            basis: Basis::default(),
-            outputs: Vec::new(),
-            counts: String::new(),
-        };
-        assert_eq!(invoked(Stage::Apply, applied()).invoked, ["action.a.b"]);
-        assert_eq!(invoked(Stage::Apply, fault(false, false)).invoked, ["action.a.b"]);
-        assert!(invoked(Stage::Plan, fault(false, false)).invoked.is_empty());
-        // With the list gone the next plan forgets it, so that it can be set anew.
+    fn what_was_invoked_is_forgotten_with_the_list() {
+        // So that it can be set anew.
         let status = WorkspaceStatus {
             invoked: vec!["action.a.b".to_owned()],
             ..WorkspaceStatus::default()

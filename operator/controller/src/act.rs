@@ -112,7 +112,8 @@ pub(crate) async fn act(
                 stage: Stage::Plan,
                 kind: *kind,
             };
-            let before = observed.workspace.clone();
+            let mut before = observed.workspace.clone();
+            before.status.get_or_insert_default().invoked = observed.status.invoked.clone();
             let (digest, from) = match (from, observed.inputs.take(), &observed.seen.last_applied) {
                 (Ground::Inputs, Some(inputs), _) => (
                     inputs.digest.clone(),

@@ -281,8 +281,17 @@ fn note_settled(
     None
 }
 
-/// Remembers beside the state, which may be restored from an older copy, whose approval is spent.
+/// Remembers beside the state, which may be restored from an older copy, whose approval is spent; and what an apply began to
+/// invoke, which is not invoked again by itself, whatever came of it: nobody knows how far an action has come that failed, or
+/// that was cut off with the operator.
 fn note_spent(status: &mut WorkspaceStatus, begun: Option<&String>) {
+    let of_begun = status.plan.as_ref().filter(|plan| Some(&plan.digest) == begun);
+    if let Some(invokes) = of_begun
+        .map(|plan| plan.invokes.clone())
+        .filter(|invokes| !invokes.is_empty())
+    {
+        status.invoked = invokes;
+    }
     if let Some(begun) = begun.filter(|begun| !status.spent_plans.contains(begun)) {
         status.spent_plans.insert(0, begun.clone());
         status.spent_plans.truncate(10);

@@ -3,6 +3,7 @@
 use std::{
     collections::HashSet,
     ffi::OsString,
+    ops::Range,
     sync::{Arc, Mutex, PoisonError},
 };
 
@@ -127,12 +128,25 @@ impl Secrets {
     /// The text without all that any secret has part in: one may hold another, or overlap with it.
     fn replaced(&mut self, text: &str) -> String {
         self.build();
-        let mut spans = Vec::new();
+        let mut spans: Vec<Range<usize>> = Vec::new();
         for set in &self.sets {
-            match &set.search {
-                Some(search) => spans.extend(search.find_overlapping_iter(text).map(|found| found.range())),
-                // Too many to look for: then nothing is told.
-                None => return REDACTED.to_owned(),
+            // Too many to look for: then nothing is told.
+            let Some(search) = &set.search else {
+                return REDACTED.to_owned();
+            };
+            // Their ends never go back. What overlaps is one from the beginning, or hostile texts would fill the memory.
+            let first = spans.len();
+            for found in search.find_overlapping_iter(text) {
+                let mut span = found.range();
+                while let Some(last) = spans
+                    .get(first..)
+                    .and_then(<[_]>::last)
+                    .filter(|last| last.end > span.start)
+                {
+                    span.start = span.start.min(last.start);
+                    spans.pop();
+                }
+                spans.push(span);
             }
         }
         spans.sort_by_key(|span| span.start);

@@ -8,6 +8,7 @@ use ashlar_plan::text;
 use ashlar_port::{Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyRequest, Patience, apply};
 use ashlar_store::{Recovered, file::FileStore};
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
     gate,
@@ -136,12 +137,25 @@ async fn settle(
     store.journal(records).await
 }
 
-/// The first interrupt asks the run to stop in order.
+/// The first interrupt, or a polite request to end (as those who stop services and jobs make it), asks the run to stop in order.
 async fn stop_on_interrupt(stop: StopFlag, printer: Printer) {
-    if tokio::signal::ctrl_c().await.is_ok() {
+    if interrupted().await {
         printer.note(
             "Interrupted: nothing more is started, and providers are asked to break off. Waiting for them.",
         );
         stop.set();
+    }
+    // Later ones change nothing: what runs is waited for, and killed in the end.
+    while interrupted().await {}
+}
+
+/// Waits for the next one.
+async fn interrupted() -> bool {
+    let Ok(mut terminated) = signal(SignalKind::terminate()) else {
+        return tokio::signal::ctrl_c().await.is_ok();
+    };
+    tokio::select! {
+        caught = tokio::signal::ctrl_c() => caught.is_ok(),
+        caught = terminated.recv() => caught.is_some(),
     }
 }

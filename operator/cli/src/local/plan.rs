@@ -22,16 +22,21 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
     if args.steps {
         printer.result(&saved::steps(&ready.plan));
     }
+    let dir = match args.place.dir.to_str() {
+        Some(".") => String::new(),
+        _ => format!("--dir {} ", args.place.dir.display()),
+    };
     if let Some(path) = &args.out {
-        saved::keep(path, &ready.bytes, &saved::Ground::of(&recovered))?;
+        let ground = saved::Ground::of(&recovered).within(&session.dir);
+        saved::keep(path, &ready.bytes, &ground)?;
         printer.note(&format!(
-            "\nThe plan is kept in {0}. Apply it with `ashlar apply {0}`.",
+            "\nThe plan is kept in {0}. Apply it with `ashlar apply {dir}{0}`.",
             path.display()
         ));
     }
     if ready.plan.wants_apply() {
         printer.result(&format!(
-            "\nDigest: {}\nApply exactly this plan with `ashlar {} --approve {}` and the same options.\n",
+            "\nDigest: {}\nApply exactly this plan with `ashlar {} {dir}--approve {}` and the same options.\n",
             ready.digest,
             if args.destroy { "destroy" } else { "apply" },
             ready.digest

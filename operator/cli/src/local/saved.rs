@@ -3,7 +3,10 @@
 //! A file holds the plan as it is stored in a cluster, but unsealed: it is the owner's alone, like the state beside it. Before it
 //! a line says on what the plan was made beside the state: what had been begun, and what was uncertain.
 
-use std::{io::Write, path::Path};
+use std::{
+    io::Write,
+    path::{Path, PathBuf},
+};
 
 use anyhow::{Context, bail};
 use ashlar_diag::Sources;
@@ -28,9 +31,31 @@ pub(crate) struct Ground {
     begun: Option<String>,
     /// The changes whose outcome was not known: what was asked, and of what.
     uncertain: Vec<(String, String)>,
+    /// The folder it was made for.
+    #[serde(default)]
+    folder: Option<PathBuf>,
 }
 
 impl Ground {
+    /// For this folder.
+    pub(crate) fn within(mut self, folder: &Path) -> Self {
+        self.folder = folder.canonicalize().ok();
+        self
+    }
+
+    /// Why it is not for this folder: the one it was made for is there, and another. Where it is not there, this may be a
+    /// copy of it on another machine.
+    fn elsewhere(&self, here: &Path) -> Option<String> {
+        let folder = self.folder.as_ref().filter(|folder| folder.is_dir())?;
+        (here.canonicalize().ok().as_ref() != Some(folder)).then(|| {
+            format!(
+                "The plan was made for the folder {0}, and this is {1}. Apply it with `--dir {0}`.",
+                folder.display(),
+                here.display()
+            )
+        })
+    }
+
     pub(crate) fn of(recovered: &Recovered) -> Self {
         let uncertain = recovered.uncertain.iter();
         Self {
@@ -38,6 +63,7 @@ impl Ground {
             uncertain: uncertain
                 .map(|intent| (intent.action.clone(), intent.subject.to_string()))
                 .collect(),
+            folder: None,
         }
     }
 
@@ -103,6 +129,9 @@ pub(crate) fn open(
             path.display()
         );
     };
+    if let Some(why) = ground.elsewhere(&session.dir) {
+        bail!("{why}");
+    }
     let plan = wire::decode(stored).map_err(|diags| session.told(&diags, &Sources::new()))?;
     if plan.options.workspace != session.workspace {
         bail!(

@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use ashlar_diag::{Diag, Diags};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
 
+use super::state::MAX_STATE;
+
 /// The fencing number of whoever wrote an object last.
 pub(super) const FENCE: &str = "ashlar.dev/fence";
 /// The number of the last journal record that the state contains, and the digest of that state: whoever else writes the
@@ -33,6 +35,7 @@ pub struct Slot {
     workspace: String,
     suffix: String,
     labels: BTreeMap<String, String>,
+    largest: u64,
 }
 
 impl Slot {
@@ -49,6 +52,7 @@ impl Slot {
             workspace: workspace.into(),
             suffix: suffix.into(),
             labels,
+            largest: MAX_STATE,
         };
         let invalid = |why: &str| {
             Diags::from(Diag::error(
@@ -140,6 +144,17 @@ impl Slot {
             .map(|(key, value)| format!("{key}={value}"))
             .collect();
         pairs.join(",")
+    }
+
+    /// Of it no state that unpacks to more bytes than these is read.
+    #[must_use]
+    pub fn no_larger(mut self, bytes: u64) -> Self {
+        self.largest = bytes.min(MAX_STATE);
+        self
+    }
+
+    pub(super) fn largest(&self) -> u64 {
+        self.largest
     }
 
     /// The command that writes out the state.

@@ -29,7 +29,7 @@ use crate::recovery::Saved;
 
 const KEY: &str = "tfstate";
 /// No state is larger, so what unpacks to more is an attack.
-const MAX_STATE: u64 = 256 * 1024 * 1024;
+pub(super) const MAX_STATE: u64 = 256 * 1024 * 1024;
 
 /// Stands in place of the state when it is in chunks.
 #[derive(Serialize, Deserialize)]
@@ -267,14 +267,14 @@ pub(super) async fn find(client: &Client, slot: &Slot, secret: &Secret) -> Resul
         let pointer: Pointer = serde_json::from_slice(&first.0)
             .map_err(|_| damaged("it points at chunks in a way that is not known"))?;
         let pieces = chunks(client, slot, None).get(&pointer.manifest).await?;
-        let bytes = unpack(&pieces).map_err(|why| damaged(&why))?;
+        let bytes = unpack(&pieces, slot.largest()).map_err(|why| damaged(&why))?;
         return Ok(Found {
             bytes: Some(bytes),
             manifest: Some(pointer.manifest),
             parts: Vec::new(),
         });
     }
-    if let Ok(bytes) = unpack(&[&first.0]) {
+    if let Ok(bytes) = unpack(&[&first.0], slot.largest()) {
         return Ok(Found {
             bytes: Some(bytes),
             manifest: None,
@@ -293,7 +293,7 @@ pub(super) async fn find(client: &Client, slot: &Slot, secret: &Secret) -> Resul
                 .0,
         );
     }
-    let bytes = unpack(&pieces).map_err(|why| damaged(&why))?;
+    let bytes = unpack(&pieces, slot.largest()).map_err(|why| damaged(&why))?;
     Ok(Found {
         bytes: Some(bytes),
         manifest: None,
@@ -332,18 +332,18 @@ fn pack(bytes: &[u8]) -> Vec<u8> {
 
 /// Unpacks a stream cut into pieces. It may end before the last piece: pieces after that are remains of an earlier,
 /// larger state, which a crash kept from being removed.
-fn unpack(pieces: &[impl AsRef<[u8]>]) -> Result<Vec<u8>, String> {
+fn unpack(pieces: &[impl AsRef<[u8]>], largest: u64) -> Result<Vec<u8>, String> {
     let mut rest = Pieces {
         pieces: pieces.iter().map(AsRef::as_ref).collect(),
         at: 0,
     };
     let mut bytes = Vec::new();
     let read = GzDecoder::new(&mut rest)
-        .take(MAX_STATE + 1)
+        .take(largest.saturating_add(1))
         .read_to_end(&mut bytes);
     read.map_err(|error| format!("it holds no whole gzip stream ({error})"))?;
-    if bytes.len() as u64 > MAX_STATE {
-        return Err(format!("it unpacks to more than {} MiB", MAX_STATE >> 20));
+    if bytes.len() as u64 > largest {
+        return Err(format!("it unpacks to more than {} MiB", largest >> 20));
     }
     if rest.at != 0 {
         return Err("something follows the state in it".to_owned());
@@ -387,7 +387,7 @@ mod tests {
     use super::*;
 
     fn check(pieces: &[&[u8]], want: Result<&[u8], &str>) {
-        match (unpack(pieces), want) {
+        match (unpack(pieces, MAX_STATE), want) {
             (Ok(found), Ok(want)) => assert_eq!(found, want),
             (Err(found), Err(want)) => assert!(found.contains(want), "{found}"),
             (found, want) => panic!("{found:?} {want:?}"),

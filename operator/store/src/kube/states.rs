@@ -23,7 +23,7 @@ pub enum SecretStates {
 }
 
 /// Largest state of another workspace that is read for one, in bytes: runs of all share the operator's memory.
-const LARGEST: usize = 8 << 20;
+const LARGEST: u64 = 8 << 20;
 
 /// Terraform's own default.
 const DEFAULT_NAMESPACE: &str = "default";
@@ -138,17 +138,13 @@ impl States for SecretStates {
                 .collect::<Vec<_>>()
                 .join(" ")
         };
-        let slot = Slot::new(&namespace, workspace, suffix, BTreeMap::new()).map_err(told)?;
+        let mut slot = Slot::new(&namespace, workspace, suffix, BTreeMap::new()).map_err(told)?;
+        if matches!(self, Self::OfNamespace(..)) {
+            slot = slot.no_larger(LARGEST);
+        }
         let pulled = pull(&client, &slot).await.map_err(told)?;
-        let Some(bytes) = &pulled.bytes else {
+        if pulled.bytes.is_none() {
             return Ok(None);
-        };
-        if matches!(self, Self::OfNamespace(..)) && bytes.len() > LARGEST {
-            return Err(format!(
-                "The state has {} bytes, and of no state with more than {LARGEST} bytes outputs are read. Hand the values over as \
-                 variables instead.",
-                bytes.len()
-            ));
         }
         Ok(Some(pulled.recovered.state.marked_outputs()))
     }
