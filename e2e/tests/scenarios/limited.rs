@@ -60,7 +60,8 @@ fn what_changed_outside_is_taken_over_and_a_limited_plan_says_so() -> Result<()>
     assert_eq!(world.pot("pot-a-1")?["attributes"]["glaze"], "green");
     assert_eq!(world.count("start", "update", "")?, 0);
 
-    // Only one of two changes is planned and made, and whoever looks is told that.
+    // Only one of two changes is planned and made, and whoever looks is told that. Under Auto no approval may stand there.
+    namespace.patch(kiln::NAME, &json!({"spec": {"approval": {"approvedPlan": null}}}))?;
     let limited = json!({"targets": ["kiln_pot.b"]});
     namespace.apply(&with(&namespace, 3, "Manage", "Auto", limited))?;
     let partly = namespace.wait(kiln::NAME, "the limited plan is applied", |workspace| {

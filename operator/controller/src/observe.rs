@@ -490,6 +490,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_was_begun_to_be_invoked_is_noted_and_nothing_else() {
+        let summary = serde_json::to_value(ashlar_api::PlanSummary::default()).unwrap();
+        let plan = serde_json::json!({
+            "digest": "d", "kind": "Apply", "standing": "Pending", "createdAt": "2026-01-01T00:00:00Z", "summary": summary,
+            "changes": [], "warnings": [], "truncated": false, "basis": {"inputs": "", "lineage": "", "serial": 0}, "invokes": ["action.a.b"],
+        });
+        let plan = serde_json::from_value(plan).unwrap();
+        let mut status = WorkspaceStatus {
+            plan: Some(plan),
+            ..WorkspaceStatus::default()
+        };
+        note_spent(&mut status, None);
+        note_spent(&mut status, Some(&"other".to_owned()));
+        assert!(status.invoked.is_empty());
+        note_spent(&mut status, Some(&"d".to_owned()));
+        assert_eq!(status.invoked, ["action.a.b"]);
+    }
+
+    #[test]
     fn the_states_name_can_be_found_again() {
         let named = |name: &str| suffix(&Workspace::new(name, Default::default()));
         assert_eq!(named("orders"), "orders");

@@ -238,7 +238,7 @@ fn keep_known_outputs(found: &mut Found) {
     for (name, change) in outputs {
         if change.after.is_null() {
             refreshed.outputs.remove(name);
-        } else if change.after.is_wholly_known() {
+        } else if change.after.is_wholly_known() && ashlar_state::can_hold(&change.after) {
             let value = OutputState {
                 value: change.after.clone(),
                 sensitive: change.sensitive.1,

@@ -252,6 +252,12 @@ fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
         .handle_access(AccessFs::from_all(NEEDED))?
         .set_compatibility(CompatLevel::BestEffort)
         .handle_access(AccessFs::from_all(RULES))?
+        // Else it could end who supervises it, and outlive the run.
+        .set_compatibility(if request.is_foreign {
+            level
+        } else {
+            CompatLevel::BestEffort
+        })
         .scope(Scope::from_all(RULES))?
         .create()?;
     let read = AccessFs::from_read(RULES);

@@ -51,7 +51,7 @@ fn start(request: Request, before: Vec<OsString>) -> Result<ExitStatus, LaunchEr
         .stdin(Stdio::null())
         .process_group(0)
         .spawn();
-    let mut child = started.map_err(|error| LaunchError::Exec(inner.binary, error))?;
+    let child = started.map_err(|error| LaunchError::Exec(inner.binary, error))?;
     std::thread::spawn(|| {
         let mut line = io::stdin().lock();
         let mut nothing = [0; 64];
@@ -60,10 +60,21 @@ fn start(request: Request, before: Vec<OsString>) -> Result<ExitStatus, LaunchEr
         end_all();
         std::process::exit(BY_SIGNAL + Signal::KILL.as_raw());
     });
-    // It may be waited for by the other thread.
-    Ok(child
-        .wait()
-        .unwrap_or_else(|_| ExitStatus::from_raw(Signal::KILL.as_raw())))
+    Ok(wait_for(child.id()))
+}
+
+/// Waits for one, and takes meanwhile what came to us and died, or the dead would use up the machine's process numbers.
+fn wait_for(child: u32) -> ExitStatus {
+    loop {
+        match rustix::process::waitpid(None, WaitOptions::empty()) {
+            Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(child) => {
+                return ExitStatus::from_raw(status.as_raw());
+            }
+            Ok(_) | Err(rustix::io::Errno::INTR) => {}
+            // The other thread has waited for it.
+            Err(_) => return ExitStatus::from_raw(Signal::KILL.as_raw()),
+        }
+    }
 }
 
 /// Kills all children until there is none: those of a child that dies become ours.

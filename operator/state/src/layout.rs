@@ -3,17 +3,19 @@
 //! Both forms are Go's (`encoding/json` with HTML escaping), so that what Terraform would write is what is written here.
 //! Works on text that is known to be JSON, byte by byte and without recursion; it never judges what the JSON says.
 
+use ashlar_value::{Value, json};
+
 /// How deep JSON may nest. Indentation makes depth cost quadratic, and no type comes near this.
 const MAX_DEPTH: usize = 128;
 
 /// Without white space between tokens, `<`, `>`, `&` and the two line separators escaped; `None` if it nests too deep.
-pub(crate) fn compact(json: &str) -> Option<Vec<u8>> {
-    write(json.as_bytes(), false)
+pub(crate) fn compact(text: &str) -> Option<Vec<u8>> {
+    write(text.as_bytes(), false)
 }
 
 /// As [`compact`], with each element on its own line, two spaces a level.
-pub(crate) fn indent(json: &[u8]) -> Option<Vec<u8>> {
-    write(json, true)
+pub(crate) fn indent(text: &[u8]) -> Option<Vec<u8>> {
+    write(text, true)
 }
 
 fn write(json: &[u8], pretty: bool) -> Option<Vec<u8>> {
@@ -57,6 +59,15 @@ fn write(json: &[u8], pretty: bool) -> Option<Vec<u8>> {
         }
     }
     Some(out)
+}
+
+/// Can an output with this value be held by a state file, or does it nest too deep?
+pub fn can_hold(value: &Value) -> bool {
+    // The file has levels of its own around it.
+    const AROUND: usize = 8;
+    let ty = json::type_to_json(&value.ty()).to_string();
+    let within = [&*"[".repeat(AROUND), &*ty, &*"]".repeat(AROUND)].concat();
+    compact(&within).is_some()
 }
 
 fn break_line(out: &mut Vec<u8>, wanted: bool, depth: usize) {

@@ -16,6 +16,7 @@ mod wire;
 
 pub use file::{read, same_content, write};
 pub use journal::{Journal, doubts, replay, settled_as};
+pub use layout::can_hold;
 pub use model::{Identity, InstanceState, Object, OutputState, ResourceState, State, Status};
 pub use object::{ObjectParts, decode_identity, decode_object, encode_object};
 pub use resource::{outcome_object, read_outcome_object};
