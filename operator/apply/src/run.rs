@@ -4,18 +4,18 @@
 mod tests;
 
 use std::{
-    collections::{BTreeMap, HashMap},
+    collections::{BTreeMap, HashMap, HashSet},
     sync::{Arc, Mutex},
 };
 
-use ashlar_addr::{AbsResource, InstanceKey, Module, ProviderConfig, ResourceInstance};
+use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, Module, ProviderConfig, ResourceInstance};
 use ashlar_config::{ResourceConfig, Tree};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_funcs::Caps;
 use ashlar_graph::{Graph, Turn};
 use ashlar_plan::{
-    Action, Change, Check, CheckStatus, Engine, Expansion, Mode, ModuleValues, Op, Order, Plan, Schemas,
-    StepId, Values, actions, asserts, expand_resource,
+    Action, Change, Check, CheckStatus, Engine, Expansion, FinalValues, Mode, ModuleValues, Op, Order, Plan,
+    Schemas, StepId, Values, actions, asserts, expand_resource,
     instance::Instance,
     known_part, lock,
     node::{Sight, build, build_whole},
@@ -102,8 +102,8 @@ pub(crate) struct Run<'a> {
     pub(crate) order: Order,
     pub(crate) counts: Mutex<Counts>,
     pub(crate) checks: Mutex<BTreeMap<String, Check>>,
-    /// Values of instances by resource, as they become final.
-    pub(crate) instances: Mutex<HashMap<AbsResource, BTreeMap<InstanceKey, Value>>>,
+    /// Values of instances that are not in their resource's value yet.
+    pub(crate) instances: &'a FinalValues,
     /// The plan's changes by resource.
     pub(crate) changes: HashMap<AbsResource, Vec<usize>>,
     expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
@@ -122,7 +122,8 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
         let detail = "Planning met errors, so this plan is not complete and must not be applied. Mend them and plan anew.";
         return refuse(Diag::error("Cannot apply incomplete plan", detail).into());
     }
-    let run = Run::new(&inputs, inputs.schemas);
+    let instances = FinalValues::default();
+    let run = Run::new(&inputs, inputs.schemas, &instances);
     let mut diags = Diags::new();
     let interrupted = run
         .engine
@@ -191,14 +192,14 @@ fn checks_before(plan: &Plan) -> BTreeMap<String, Check> {
 }
 
 impl<'a> Run<'a> {
-    fn new(inputs: &Inputs<'a>, schemas: &'a Schemas) -> Self {
+    fn new(inputs: &Inputs<'a>, schemas: &'a Schemas, instances: &'a FinalValues) -> Self {
         let plan = inputs.plan;
         let values = Values::new(
             inputs.tree,
             inputs.variables,
             schemas,
             &plan.options.workspace,
-            true,
+            Some(instances),
             inputs.caps,
         );
         let engine = Engine::new(
@@ -249,12 +250,20 @@ impl<'a> Run<'a> {
             || plan.has_changes()
             || state.serial == 0;
         let mut changes: HashMap<AbsResource, Vec<usize>> = HashMap::new();
+        let mut visited = HashSet::new();
         for (at, change) in plan.changes.iter().enumerate() {
-            changes
-                .entry(change.address.resource.clone())
-                .or_default()
-                .push(at);
+            let resource = &change.address.resource;
+            changes.entry(resource.clone()).or_default().push(at);
+            if change.is_visited(inputs.tree) {
+                visited.insert((resource.config(), change.address.key.clone()));
+            }
+            // What does not change keeps its planned value.
+            if change.action == Action::NoOp && change.deposed.is_none() {
+                instances.set(&change.address, change.after.clone());
+            }
         }
+        let visited =
+            |resource: &ConfigResource, key: &InstanceKey| visited.contains(&(resource.clone(), key.clone()));
         Self {
             engine,
             plan,
@@ -266,10 +275,10 @@ impl<'a> Run<'a> {
                 dirty,
             ),
             provisioners: inputs.provisioners,
-            order: Order::of(all.as_ref(), &graph, &sight),
+            order: Order::of(all.as_ref(), &graph, &sight, &visited),
             counts: Mutex::default(),
             checks: Mutex::new(checks_before(plan)),
-            instances: Mutex::default(),
+            instances,
             changes,
             expansions: Mutex::default(),
         }
@@ -391,6 +400,7 @@ impl<'a> Run<'a> {
             Op::Read(at) => self.read(*at).await,
             Op::Delete(at) => self.delete(*at).await,
             Op::Drop(at) | Op::Forget(at) => self.leave_out(*at),
+            Op::Assert(at) => self.assert(*at),
             Op::Settle(resource) => self.settle(resource),
             Op::Join(_) | Op::Close(_) => Ok(Diags::new()),
             Op::Check(module, name) => Ok(self.check(module, name)),
@@ -543,13 +553,5 @@ impl<'a> Run<'a> {
         let expansion = Arc::new(expand_resource(config, &scope)?);
         lock(&self.expansions).insert(resource.clone(), expansion.clone());
         Ok(expansion)
-    }
-
-    /// Keeps the final value of an instance for those who refer to it.
-    pub(crate) fn set_value(&self, address: &ResourceInstance, value: Value) {
-        lock(&self.instances)
-            .entry(address.resource.clone())
-            .or_default()
-            .insert(address.key.clone(), value);
     }
 }

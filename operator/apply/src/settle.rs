@@ -6,7 +6,7 @@ use ashlar_addr::{AbsResource, ConfigResource, InstanceKey, ResourceInstance};
 use ashlar_config::ResourceConfig;
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Change, Expansion, Mode, ModuleValues, asserts, combine,
+    Action, Expansion, Mode, ModuleValues, asserts, combine,
     instance::{
         conditions::{check_postconditions, check_preconditions},
         stored::to_object,
@@ -25,22 +25,18 @@ impl Run<'_> {
         };
         let mut diags = Diags::new();
         for (module, address) in self.engine.values.places(resource) {
-            let (Ok(told) | Err(told)) = self.settle_in(&module, &address, config);
-            diags.extend(told);
+            diags.take(self.settle_in(&module, &address, config));
         }
         if diags.has_errors() { Err(diags) } else { Ok(diags) }
     }
 
-    /// Makes up a resource's value from its instances; those that did not change keep their planned value, and their
-    /// conditions are checked now that all is known.
+    /// Makes up a resource's value from its instances.
     fn settle_in(
         &self,
         module: &ModuleValues<'_>,
         resource: &AbsResource,
         config: &ResourceConfig,
-    ) -> Result<Diags, Diags> {
-        let mut diags = Diags::new();
-        let mut values = lock(&self.instances).remove(resource).unwrap_or_default();
+    ) -> Result<(), Diags> {
         if self.plan.options.mode != Mode::Normal {
             // Only providers refer to it, which are configured as the objects were before any of them went, or checks, where
             // nothing changes.
@@ -52,25 +48,13 @@ impl Run<'_> {
                 config,
             )?;
             module.set_resource(&resource.resource, value);
-            return Ok(diags);
+            return Ok(());
         }
+        let mut values = self.instances.of(resource);
         let expansion = self.expansion(resource, module, config)?;
-        for at in self.changes.get(resource).into_iter().flatten() {
-            let Some(change) = self.plan.changes.get(*at) else {
-                continue;
-            };
-            if change.action != Action::NoOp || change.deposed.is_some() {
-                continue;
-            }
-            diags.extend(self.check_unchanged(config, change)?);
-            values.insert(change.address.key.clone(), change.after.clone());
-        }
         if resource.resource.mode == ashlar_addr::Mode::Data {
             // Read while planning: the state has it.
             self.add_stored(resource, &mut values)?;
-        }
-        if diags.has_errors() {
-            return Err(diags);
         }
         let value = if let Expansion::Switched(false) = *expansion {
             let schema = self
@@ -85,7 +69,8 @@ impl Run<'_> {
             value_beside(schemas, state, resource, config, values, is_gone)?
         };
         module.set_resource(&resource.resource, value);
-        Ok(diags)
+        self.instances.remove(resource);
+        Ok(())
     }
 
     /// Is the current object of an instance destroyed or forgotten?
@@ -101,10 +86,8 @@ impl Run<'_> {
 
     /// Decides the conditions of an instance that does not change: those that planning could not decide yet, and all others
     /// again, since what they look at may have changed.
-    fn check_unchanged(&self, config: &ResourceConfig, change: &Change) -> Result<Diags, Diags> {
-        if !config.has_conditions() {
-            return Ok(Diags::new());
-        }
+    pub(crate) fn assert(&self, at: usize) -> Result<Diags, Diags> {
+        let change = self.change(at)?;
         let (instance, _) = self.instance(&change.address)?;
         let (mut check, mut diags) = check_preconditions(&instance);
         // As everywhere, what comes after a precondition that does not hold is not looked at.
@@ -114,7 +97,7 @@ impl Run<'_> {
             diags.extend(remarks);
         }
         lock(&self.checks).insert(change.address.to_string(), check);
-        Ok(diags)
+        if diags.has_errors() { Err(diags) } else { Ok(diags) }
     }
 
     /// Adds what the state holds of a resource and is not there yet.
@@ -170,7 +153,7 @@ impl Run<'_> {
         if outcome.diags.has_errors() {
             return Err(outcome.diags);
         }
-        self.set_value(&change.address, outcome.value);
+        self.instances.set(&change.address, outcome.value);
         Ok(outcome.diags)
     }
 

@@ -112,25 +112,25 @@ impl Run<'_> {
         };
         let after = unmarked(&actual.after);
         let same = !creates && ops::equal(&before, &after).as_bool() == Some(true);
-        let live = if actual.action == Action::NoOp || same {
-            // Only what is sensitive, or what was recorded, changes: there is nothing to ask of the provider.
+        let settled = actual.action == Action::NoOp;
+        let live = if settled || same {
+            // At most what is sensitive, or what was recorded, changes: there is nothing to ask of the provider.
             let prior_private = prior
                 .as_ref()
                 .map_or_else(Arc::default, |prior| prior.private.clone());
-            let mut live = self.live(
+            let live = self.live(
                 instance,
                 actual.after.clone(),
                 prior_private,
                 Status::Ready,
                 actual.after_identity,
             );
-            if let (Action::NoOp, Some(prior)) = (actual.action, &prior) {
-                // What is left alone still goes after what it was last made with.
-                live.dependencies = prior.dependencies.clone();
+            // What comes to nothing after all stays recorded as it is.
+            if !settled {
+                let object = to_object(&live, instance.schema)?;
+                self.keeper
+                    .change(|state| state.set(&change.address, None, &change.provider, Some(object)));
             }
-            let object = to_object(&live, instance.schema)?;
-            self.keeper
-                .change(|state| state.set(&change.address, None, &change.provider, Some(object)));
             live
         } else {
             let activity = if creates {
@@ -167,12 +167,12 @@ impl Run<'_> {
         if provisioned {
             diags.extend(self.provision_created(instance, &live).await?);
         }
-        if !diags.has_errors() {
+        if !diags.has_errors() && !settled {
             let mut counts = lock(&self.counts);
             counts.created += usize::from(creates);
             counts.updated += usize::from(!creates);
         }
-        self.set_value(&change.address, live.value.clone());
+        self.instances.set(&change.address, live.value.clone());
         if instance.config.has_conditions() {
             let (found, remarks) = check_postconditions(instance, &live.value);
             lock(&self.checks).insert(change.address.to_string(), preconditions.and(found));

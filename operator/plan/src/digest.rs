@@ -228,13 +228,18 @@ fn looked_at(plan: &Plan, key: &[u8]) -> Vec<Json> {
     let numbered = (0..).map(StepId).zip(&plan.steps);
     let mut open: Vec<(StepId, &Step)> = numbered.filter(|(_, step)| acts(&step.op)).collect();
     let mut seen: HashSet<StepId> = open.iter().map(|(id, _)| *id).collect();
-    let mut resources: HashSet<&ConfigResource> = HashSet::new();
+    let mut resources: HashSet<ConfigResource> = HashSet::new();
     while let Some((_, step)) = open.pop() {
         if let Op::Settle(resource) = &step.op {
-            resources.insert(resource);
+            resources.insert(resource.clone());
         }
         for id in &step.after {
             let needed = plan.steps.get(id.0 as usize).filter(|step| !is_silent(&step.op));
+            // What waits for an instance alone refers to it by its key, perhaps in several instances of the module.
+            if let Some(Op::Write(at) | Op::Read(at) | Op::Assert(at)) = needed.map(|step| &step.op) {
+                let change = plan.changes.get(*at);
+                resources.extend(change.map(|change| change.address.resource.config()));
+            }
             if let Some(needed) = needed.filter(|_| seen.insert(*id)) {
                 open.push((*id, needed));
             }

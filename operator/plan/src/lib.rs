@@ -56,4 +56,6 @@ pub use order::Order;
 pub use selection::Selection;
 pub use steps::{Line, Op, Step, StepId};
 pub use stored_value::{known_part, stored_value, value_beside};
-pub use values::{Expansion, InstanceScope, Instances, ModuleValues, Repetition, Values, combine};
+pub use values::{
+    Expansion, FinalValues, InstanceScope, Instances, ModuleValues, Repetition, Values, combine,
+};

@@ -29,7 +29,7 @@ use crate::{
     parts::add_vacant,
     removal_run,
     removed::Removed,
-    steps,
+    steps::{self, Step},
     walk::Found,
     way::Way,
 };
@@ -189,7 +189,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
             diags: faults,
         };
     }
-    let order = Order::of(all.as_ref(), &graph, &sight);
+    let order = Order::of(all.as_ref(), &graph, &sight, &|_, _| true);
     let way = Way {
         inputs: &inputs,
         order: &order,
@@ -233,75 +233,77 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
             found.diags.extend(checked);
             let removed = found.changes.iter().map(|change| change.address.resource.clone());
             let needed = destroys.then(|| needs(&removed.collect()));
-            finish(inputs, found, needed.as_ref().unwrap_or(&graph), &order)
+            let graph = needed.as_ref().unwrap_or(&graph);
+            let steps = settle(&sight, inputs.options.mode, &mut found, graph, &order);
+            finish(inputs, found, steps)
         }
         Err(diags) => Planned { plan: None, diags },
     }
 }
 
-fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) -> Planned {
+/// Brings what was found into order, judges it as a whole, and makes the steps that come of it.
+fn settle(sight: &Sight<'_>, mode: Mode, found: &mut Found, graph: &Graph<Node>, order: &Order) -> Vec<Step> {
     let Found {
         refreshed,
-        mut changes,
-        mut drift,
-        outputs,
-        mut checks,
-        mut invocations,
-        generated,
+        changes,
+        drift,
+        checks,
+        invocations,
         reached,
-        mut diags,
+        diags,
         ..
     } = found;
     // What was not looked at may have objects all the same.
+    let has_errors = diags.has_errors();
     let status = |node: &Node| {
-        if diags.has_errors() && !reached.contains(node) || !graph.contains(node) {
+        if has_errors && !reached.contains(node) || !graph.contains(node) {
             CheckStatus::Unknown
         } else {
             CheckStatus::Pass
         }
     };
-    add_vacant(inputs.tree, status, &mut checks);
+    add_vacant(sight.tree, status, checks);
     changes.sort_by(|a, b| (&a.address, a.deposed).cmp(&(&b.address, b.deposed)));
     // Where changes are planned, a move is told among them.
-    drift.retain(|change| change.action != Action::NoOp || inputs.options.mode == Mode::RefreshOnly);
+    drift.retain(|change| change.action != Action::NoOp || mode == Mode::RefreshOnly);
     drift.sort_by(|a, b| a.address.cmp(&b.address));
     invocations.sort_by(|a, b| (&a.trigger, &a.action).cmp(&(&b.trigger, &b.action)));
-    diags.extend(duplicate_faults(&changes));
-    diags.extend(forgotten(&changes));
+    diags.extend(duplicate_faults(changes));
+    diags.extend(forgotten(changes));
+    if diags.has_errors() {
+        return Vec::new();
+    }
     let stored: Vec<Arc<[ConfigResource]>> = changes
         .iter()
-        .map(|change| stored_dependencies(change, &refreshed, order))
+        .map(|change| stored_dependencies(change, refreshed, order))
         .collect();
     // A refresh-only run makes nothing; but checks and preconditions of outputs are decided again, what was asked for is
     // invoked, and what is opened is opened again.
     let acts = |node: &&Node| match node {
         Node::Check(..) | Node::Request(_) => true,
         Node::Output(module, name) => {
-            let output = inputs
-                .tree
-                .members
-                .get(module)
-                .and_then(|member| member.module.outputs.get(name));
+            let member = sight.tree.members.get(module);
+            let output = member.and_then(|member| member.module.outputs.get(name));
             output.is_some_and(|output| !output.preconditions.is_empty())
         }
         Node::Resource(resource) => is_ephemeral(resource),
         _ => false,
     };
-    let without_objects = (inputs.options.mode == Mode::RefreshOnly)
+    let without_objects = (mode == Mode::RefreshOnly)
         .then(|| removal_run::needs_of_values(graph, graph.nodes().filter(acts).cloned().collect()));
     let graph = without_objects.as_ref().unwrap_or(graph);
-    let steps = if diags.has_errors() {
-        Vec::new()
-    } else {
-        let facts = steps::Facts {
-            tree: inputs.tree,
-            changes: &changes,
-            invocations: &invocations,
-            mode: inputs.options.mode,
-        };
-        let built = steps::build(graph, &facts, &stored);
-        diags.take(built).unwrap_or_default()
+    let facts = steps::Facts {
+        sight,
+        changes,
+        invocations,
+        mode,
     };
+    let built = steps::build(graph, &facts, &stored);
+    diags.take(built).unwrap_or_default()
+}
+
+fn finish(inputs: Inputs<'_>, found: Found, steps: Vec<Step>) -> Planned {
+    let mut diags = found.diags;
     let errored = diags.has_errors();
     let declared = &inputs.tree.root().variables;
     let is_ephemeral_variable = |name: &str| declared.get(name).is_some_and(|variable| variable.ephemeral);
@@ -322,18 +324,18 @@ fn finish(inputs: Inputs<'_>, found: Found, graph: &Graph<Node>, order: &Order) 
         given_again: inputs.given_again,
         given: BTreeMap::new(),
         previous_state: inputs.state,
-        prior_state: refreshed,
-        changes,
-        drift,
-        outputs,
-        checks,
+        prior_state: found.refreshed,
+        changes: found.changes,
+        drift: found.drift,
+        outputs: found.outputs,
+        checks: found.checks,
         steps,
         providers: inputs.pins,
         functions: FunctionResults::default(),
         timestamp: inputs.timestamp,
         errored,
-        invocations,
-        generated,
+        invocations: found.invocations,
+        generated: found.generated,
     };
     if let (Some(name), Some(text)) = (inputs.generate, generated_file(&plan)) {
         // Where it stands once it is among the module's files, so that the plan that is made then is the same.

@@ -11,7 +11,7 @@ use std::{
 use ashlar_addr::{
     ActionInstance, ConfigResource, DeposedKey, Module, Provider, ProviderConfig, ResourceInstance,
 };
-use ashlar_config::TriggerEvent;
+use ashlar_config::{ResourceConfig, Tree, TriggerEvent};
 use ashlar_diag::Diag;
 use ashlar_port::Invoked;
 use ashlar_state::State;
@@ -235,6 +235,18 @@ impl Change {
     /// Does it change an object, or what is kept of one?
     pub fn is_effective(&self) -> bool {
         self.action != Action::NoOp || self.previous_address.is_some() || self.importing.is_some()
+    }
+
+    /// Is anything made, changed, read or decided of its instance while applying? Source: Terraform `transform_diff.go`.
+    pub fn is_visited(&self, tree: &Tree) -> bool {
+        match self.action {
+            Action::Delete | Action::Forget => false,
+            Action::NoOp => {
+                let config = tree.resource(&self.address.resource.config());
+                self.deposed.is_none() && config.is_some_and(ResourceConfig::has_conditions)
+            }
+            _ => true,
+        }
     }
 }
 

@@ -3,13 +3,15 @@
 //! Faulty references are left out: evaluation reports those.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    cell::OnceCell,
+    collections::{BTreeMap, BTreeSet, HashMap},
     sync::Arc,
 };
 
 use ashlar_addr::{ConfigAction, ConfigResource, InstanceKey, Mode, Module as ModuleAddr};
 use ashlar_config::{DependsOn, ResourceConfig};
 use ashlar_eval::{CheckRule, Reference, Subject, block_references, references};
+use ashlar_graph::Graph;
 use ashlar_syntax::Expr;
 use ashlar_value::schema::Block;
 
@@ -20,7 +22,39 @@ pub(crate) struct Needs {
     pub(crate) node: Node,
     pub(crate) needed: Nodes,
     /// Of the resources among them, the instances that are named. Without a key it is the resource as a whole.
-    pub(crate) keys: BTreeMap<ConfigResource, BTreeSet<InstanceKey>>,
+    pub(crate) keys: Keys,
+}
+
+/// Instances by the resource they are of.
+type Keys = BTreeMap<ConfigResource, BTreeSet<InstanceKey>>;
+
+/// Which instances the nodes of a graph name by key; looked for when it is first asked for, of all nodes at once.
+pub(crate) struct NamedKeys<'a> {
+    sight: &'a Sight<'a>,
+    graph: &'a Graph<Node>,
+    found: OnceCell<HashMap<Node, Keys>>,
+}
+
+impl<'a> NamedKeys<'a> {
+    pub(crate) fn new(sight: &'a Sight<'a>, graph: &'a Graph<Node>) -> Self {
+        Self {
+            sight,
+            graph,
+            found: OnceCell::new(),
+        }
+    }
+
+    /// The keys by which a node names instances of a resource; nothing where it names the resource as a whole, or depends on
+    /// it in another way than by a reference.
+    pub(crate) fn of(&self, node: &Node, resource: &ConfigResource) -> Option<&BTreeSet<InstanceKey>> {
+        let found = self.found.get_or_init(|| {
+            let nodes: Vec<Node> = self.graph.nodes().cloned().collect();
+            let all = needs(self.sight, &nodes).map(|needs| (needs.node, needs.keys));
+            all.collect()
+        });
+        let keys = found.get(node)?.get(resource)?;
+        (!keys.contains(&InstanceKey::None)).then_some(keys)
+    }
 }
 
 /// What each of the nodes refers to.
@@ -76,7 +110,7 @@ pub(crate) fn condition_nodes(module: &ModuleAddr, condition: &Expr) -> Nodes {
 #[derive(Default)]
 struct Finder {
     nodes: Nodes,
-    keys: BTreeMap<ConfigResource, BTreeSet<InstanceKey>>,
+    keys: Keys,
 }
 
 impl Finder {

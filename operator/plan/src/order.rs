@@ -1,7 +1,7 @@
 //! What follows from the graph for each resource: what it depends on, and whether its replacement must come first.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashMap},
+    collections::{BTreeSet, HashMap},
     sync::Arc,
 };
 
@@ -9,7 +9,7 @@ use ashlar_addr::{ConfigResource, InstanceKey};
 use ashlar_graph::Graph;
 
 use crate::{
-    needs::needs,
+    needs::NamedKeys,
     node::{Node, Sight},
 };
 
@@ -27,10 +27,16 @@ enum Instances {
 
 impl Order {
     /// Reads them off the graph of everything and, where a run is limited, the acyclic part of it that is walked: what is
-    /// recorded is the same whatever is left out, but what is left out forces no order.
-    pub fn of(whole: Option<&Graph<Node>>, walked: &Graph<Node>, sight: &Sight<'_>) -> Self {
+    /// recorded is the same whatever is left out, but what is left out forces no order. `visited` tells with which instances
+    /// something is done while applying, if only to decide their conditions.
+    pub fn of(
+        whole: Option<&Graph<Node>>,
+        walked: &Graph<Node>,
+        sight: &Sight<'_>,
+        visited: &dyn Fn(&ConfigResource, &InstanceKey) -> bool,
+    ) -> Self {
         let order = walked.order().unwrap_or_default();
-        let created_first = created_first(walked, &order, sight);
+        let created_first = created_first(walked, &order, sight, visited);
         let dependencies = match whole {
             None => dependencies(walked, &order),
             Some(whole) => dependencies(whole, &whole.order().unwrap_or_default()),
@@ -109,10 +115,10 @@ fn created_first(
     graph: &Graph<Node>,
     order: &[Node],
     sight: &Sight<'_>,
+    visited: &dyn Fn(&ConfigResource, &InstanceKey) -> bool,
 ) -> HashMap<ConfigResource, Instances> {
     let mut forced: BTreeSet<&Node> = BTreeSet::new();
-    // Looked for when the first is asked for, of all nodes at once.
-    let mut named: Option<HashMap<Node, BTreeMap<ConfigResource, BTreeSet<InstanceKey>>>> = None;
+    let named = NamedKeys::new(sight, graph);
     let mut found = HashMap::new();
     for node in order.iter().rev() {
         let config = match node {
@@ -120,31 +126,28 @@ fn created_first(
             _ => None,
         };
         let own = config.is_some_and(|config| config.lifecycle.create_before_destroy == Some(true));
-        let by: Vec<&Node> = graph
+        let mut by = graph
             .dependents(node)
             .filter(|dependent| forced.contains(dependent))
-            .collect();
-        if !own && by.is_empty() {
+            .peekable();
+        if !own && by.peek().is_none() {
             continue;
         }
-        forced.insert(node);
         let (Node::Resource(resource), Some(config)) = (node, config) else {
+            forced.insert(node);
             continue;
         };
         let mut keys = BTreeSet::new();
         let repeats = config.count.is_some() || config.for_each.is_some();
-        // What names no key, or depends in another way than by a reference, depends on all.
+        // What names no key depends on all, and so does what names an instance with which nothing is done.
         let whole = own
             || !repeats
-            || by.iter().any(|dependent| {
-                let named = named.get_or_insert_with(|| {
-                    let all = needs(sight, order).map(|needs| (needs.node, needs.keys));
-                    all.collect()
-                });
-                let these = named.get(*dependent).and_then(|keys| keys.get(resource));
-                let these: Vec<_> = these.into_iter().flatten().collect();
-                keys.extend(these.iter().map(|key| (*key).clone()));
-                these.is_empty() || these.contains(&&InstanceKey::None)
+            || by.any(|dependent| match named.of(dependent, resource) {
+                Some(these) if these.iter().all(|key| visited(resource, key)) => {
+                    keys.extend(these.iter().cloned());
+                    false
+                }
+                _ => true,
             });
         let instances = if whole {
             Instances::All
@@ -152,6 +155,7 @@ fn created_first(
             Instances::These(keys)
         };
         found.insert(resource.clone(), instances);
+        forced.insert(node);
     }
     found
 }

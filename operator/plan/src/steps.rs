@@ -18,8 +18,9 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{ConfigAction, ConfigResource, Mode as ResourceMode, Module, ProviderConfig};
-use ashlar_config::Tree;
+use ashlar_addr::{
+    ConfigAction, ConfigResource, InstanceKey, Mode as ResourceMode, Module, ProviderConfig, ResourceInstance,
+};
 use ashlar_diag::{Diag, Diags};
 use ashlar_graph::Graph;
 
@@ -29,7 +30,8 @@ use joins::Joins;
 use crate::{
     ephemeral::{add_releases, is_ephemeral},
     model::{Action, Change, Invocation, Mode, Reason},
-    node::Node,
+    needs::NamedKeys,
+    node::{Node, Sight},
 };
 
 /// Index of a step in its plan.
@@ -69,7 +71,9 @@ pub enum Op {
     Drop(usize),
     /// Removes an object from state that stays as it is.
     Forget(usize),
-    /// Makes up a resource's value from its instances and checks the conditions of those that did not change.
+    /// Decides the conditions of an instance that does not change.
+    Assert(usize),
+    /// Makes up a resource's value from its instances.
     Settle(ConfigResource),
     /// Nothing: many steps wait for it, and it for many, which takes fewer edges than each waiting for each.
     Join(u32),
@@ -155,6 +159,7 @@ fn describe(op: &Op, changes: &[Change], invocations: &[Invocation]) -> String {
         Op::Delete(at) => object("delete", at),
         Op::Drop(at) => object("drop", at),
         Op::Forget(at) => object("forget", at),
+        Op::Assert(at) => object("assert", at),
         Op::Settle(resource) => format!("settle {resource}"),
         Op::Join(join) => format!("join {join}"),
         Op::Output(module, name) => format!("output {}{name}", prefix(module)),
@@ -184,8 +189,8 @@ fn prefix(module: &Module) -> String {
 
 /// What the steps are about.
 pub(crate) struct Facts<'a> {
-    /// The configuration.
-    pub(crate) tree: &'a Tree,
+    /// The configuration, and what the graph was made from.
+    pub(crate) sight: &'a Sight<'a>,
     /// The changes, sorted.
     pub(crate) changes: &'a [Change],
     /// The invocations of actions, sorted.
@@ -203,10 +208,10 @@ pub(crate) fn build(
 ) -> Result<Vec<Step>, Diags> {
     let mut draft = Graph::new();
     let mut joins = Joins::default();
-    let acts = acts(facts.changes);
+    let acts = acts(facts);
     add_operations(&mut draft, graph, facts.changes, &acts, facts.mode);
     invoke::link(&mut draft, &mut joins, facts, &acts);
-    link_configuration(&mut draft, graph);
+    link_configuration(&mut draft, graph, facts, &acts);
     destroy::link(&mut draft, &mut joins, &acts, stored, facts.mode);
     link_checks(&mut draft, &acts);
     let release = |op: &Op| match op {
@@ -316,21 +321,47 @@ fn op_of(node: &Node) -> Option<Op> {
     })
 }
 
+/// What is done with the instances of each resource, by their keys, in all instances of its module.
+type Visited<'a> = HashMap<ConfigResource, BTreeMap<&'a InstanceKey, Vec<&'a Op>>>;
+
+/// The steps of instances for which what names them by key need wait alone: the others may fail then. Data sources of called
+/// modules are waited for as a whole, as one instance of the module may have read what another reads now.
+fn visited<'a>(facts: &Facts<'_>, acts: &'a [Act<'_>]) -> Visited<'a> {
+    let mut visited = Visited::new();
+    if facts.mode != Mode::Normal {
+        return visited;
+    }
+    for act in acts.iter().filter(|act| act.part == Part::Make) {
+        let ResourceInstance { resource, key } = &act.change.address;
+        let is_data = resource.resource.mode == ResourceMode::Data;
+        if *key != InstanceKey::None && (!is_data || resource.module.is_root()) {
+            let keys = visited.entry(resource.config()).or_default();
+            keys.entry(key).or_default().push(&act.op);
+        }
+    }
+    visited
+}
+
 /// What a node of the configuration stands for among the steps: `(what waits, what is waited for)`.
-fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
+///
+/// Source for what waits for single instances: Terraform `transform_reference.go` (`referenceMapKey`), by which a reference to
+/// an instance means that instance's step if it has any, else all of its resource.
+fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>, facts: &Facts<'_>, acts: &[Act<'_>]) {
     // Operations of each resource, to make them wait for what the resource refers to.
     let mut operations: BTreeMap<ConfigResource, Vec<Op>> = BTreeMap::new();
     for op in draft.nodes() {
         if let Op::Settle(resource) = op {
             let own = draft
                 .dependencies(op)
-                .filter(|op| matches!(op, Op::Write(_) | Op::Read(_)))
+                .filter(|op| matches!(op, Op::Write(_) | Op::Read(_) | Op::Assert(_)))
                 .cloned()
                 .collect();
             operations.insert(resource.clone(), own);
         }
     }
     let known: BTreeSet<Op> = draft.nodes().cloned().collect();
+    let visited = visited(facts, acts);
+    let named = NamedKeys::new(facts.sight, graph);
     let mut edges = Vec::new();
     for node in graph.nodes() {
         let waiting: Vec<Op> = match node {
@@ -342,13 +373,22 @@ fn link_configuration(draft: &mut Graph<Op>, graph: &Graph<Node>) {
             node => op_of(node).into_iter().collect(),
         };
         for dependency in graph.dependencies(node) {
-            let Some(target) = op_of(dependency) else {
-                continue;
+            let instances = match dependency {
+                Node::Resource(resource) => visited.get(resource).and_then(|visited| {
+                    let keys = named.of(node, resource)?.iter();
+                    let steps: Option<Vec<_>> = keys.map(|key| visited.get(key)).collect();
+                    Some(steps?.into_iter().flatten().map(|op| (*op).clone()).collect())
+                }),
+                _ => None,
             };
-            for op in &waiting {
+            let targets: Vec<Op> = instances.unwrap_or_else(|| op_of(dependency).into_iter().collect());
+            for (op, target) in waiting
+                .iter()
+                .flat_map(|op| targets.iter().map(move |to| (op, to)))
+            {
                 // To settle a resource, or to evaluate an action, takes no provider of its own.
-                let idle = matches!((op, &target), (Op::Settle(_) | Op::Action(_), Op::Configure(_)));
-                if !idle && known.contains(op) && known.contains(&target) {
+                let idle = matches!((op, target), (Op::Settle(_) | Op::Action(_), Op::Configure(_)));
+                if !idle && known.contains(op) && known.contains(target) {
                     edges.push((op.clone(), target.clone()));
                 }
             }

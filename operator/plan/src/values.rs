@@ -13,6 +13,7 @@ use std::{
 
 use ashlar_addr::{
     AbsResource, ConfigResource, InstanceKey, Module as ModuleAddr, ModuleInstance, Provider, Resource,
+    ResourceInstance,
 };
 use ashlar_config::{Member, Tree};
 use ashlar_diag::{Diag, Diags};
@@ -39,9 +40,66 @@ struct Common<'a> {
     tree: &'a Tree,
     schemas: &'a Schemas,
     workspace: &'a str,
-    applying: bool,
     console: bool,
     caps: &'a dyn Caps,
+    /// While applying.
+    final_ones: Option<&'a FinalValues>,
+}
+
+/// Values of instances as they become final while applying, for what refers to them by their keys and so waits for no other
+/// instance of their resource.
+#[derive(Default)]
+pub struct FinalValues(Mutex<HashMap<AbsResource, FinalInstances>>);
+
+#[derive(Default)]
+struct FinalInstances {
+    values: BTreeMap<InstanceKey, Value>,
+    /// What references see. Made when it is asked for.
+    seen: Option<Value>,
+}
+
+impl FinalValues {
+    /// Keeps the value of an instance.
+    pub fn set(&self, address: &ResourceInstance, value: Value) {
+        let mut all = lock(&self.0);
+        let instances = all.entry(address.resource.clone()).or_default();
+        instances.values.insert(address.key.clone(), value);
+        instances.seen = None;
+    }
+
+    /// The values of a resource's instances, as far as they are final.
+    pub fn of(&self, resource: &AbsResource) -> BTreeMap<InstanceKey, Value> {
+        let all = lock(&self.0);
+        all.get(resource)
+            .map_or_else(BTreeMap::new, |instances| instances.values.clone())
+    }
+
+    /// Forgets a resource.
+    pub fn remove(&self, resource: &AbsResource) {
+        lock(&self.0).remove(resource);
+    }
+
+    /// What references by key see of a resource: what is not final is not known, and what comes after all that is, not there.
+    fn seen(&self, resource: &AbsResource) -> Option<Value> {
+        let mut all = lock(&self.0);
+        let instances = all.get_mut(resource)?;
+        if instances.seen.is_none() {
+            let (last, _) = instances.values.last_key_value()?;
+            let values = &instances.values;
+            instances.seen = Some(match last {
+                InstanceKey::None => values.get(last)?.clone(),
+                InstanceKey::Int(last) => combine(&Expansion::Count(last.saturating_add(1)), values.clone()),
+                InstanceKey::String(_) => {
+                    let of = |(key, value): (&InstanceKey, &Value)| match key {
+                        InstanceKey::String(key) => Some((key.clone(), value.clone())),
+                        _ => None,
+                    };
+                    Value::object(values.iter().filter_map(of).collect::<Vec<_>>())
+                }
+            });
+        }
+        instances.seen.clone()
+    }
 }
 
 /// The values of one module instance.
@@ -100,16 +158,16 @@ impl Repetition {
 }
 
 impl<'a> Values<'a> {
-    /// Nothing filled in yet but the root module's variables.
+    /// Nothing filled in yet but the root module's variables. `final_ones` is given while applying.
     pub fn new(
         tree: &'a Tree,
         variables: &BTreeMap<Arc<str>, Value>,
         schemas: &'a Schemas,
         workspace: &'a str,
-        applying: bool,
+        final_ones: Option<&'a FinalValues>,
         caps: &'a dyn Caps,
     ) -> Self {
-        Self::with(tree, variables, schemas, workspace, applying, false, caps)
+        Self::with(tree, variables, schemas, workspace, final_ones, false, caps)
     }
 
     /// The values of a console, which has functions of its own.
@@ -120,7 +178,7 @@ impl<'a> Values<'a> {
         workspace: &'a str,
         caps: &'a dyn Caps,
     ) -> Self {
-        Self::with(tree, variables, schemas, workspace, false, true, caps)
+        Self::with(tree, variables, schemas, workspace, None, true, caps)
     }
 
     fn with(
@@ -128,7 +186,7 @@ impl<'a> Values<'a> {
         variables: &BTreeMap<Arc<str>, Value>,
         schemas: &'a Schemas,
         workspace: &'a str,
-        applying: bool,
+        final_ones: Option<&'a FinalValues>,
         console: bool,
         caps: &'a dyn Caps,
     ) -> Self {
@@ -136,9 +194,9 @@ impl<'a> Values<'a> {
             tree,
             schemas,
             workspace,
-            applying,
             console,
             caps,
+            final_ones,
         };
         let root = ModuleValues::new(
             tree.root_member(),
@@ -381,10 +439,10 @@ impl Scope for InstanceScope<'_, '_> {
         let found = match &reference.subject {
             Subject::Var(name) => values.variables.get(name).and_then(|cell| cell.get().cloned()),
             Subject::Local(name) => values.locals.get(name).and_then(|cell| cell.get().cloned()),
-            Subject::Resource(resource) => values
-                .resources
-                .get(resource)
-                .and_then(|cell| cell.get().cloned()),
+            Subject::Resource(resource) => values.resource(resource).cloned().or_else(|| {
+                let address = resource.within(values.address.clone());
+                values.common.final_ones?.seen(&address)
+            }),
             Subject::Module { call, .. } => values.called(call),
             Subject::Path(name) => match &**name {
                 "module" => Some(Value::string(&values.member.folder)),
@@ -394,7 +452,10 @@ impl Scope for InstanceScope<'_, '_> {
             },
             Subject::Terraform(name) => match &**name {
                 "workspace" => Some(Value::string(values.common.workspace)),
-                "applying" => Some(Value::bool(values.common.applying).with_marks(Marks::EPHEMERAL)),
+                "applying" => {
+                    let applying = values.common.final_ones.is_some();
+                    Some(Value::bool(applying).with_marks(Marks::EPHEMERAL))
+                }
                 _ => None,
             },
             Subject::Each(name) => match (&**name, &self.repetition.each) {

@@ -44,7 +44,7 @@ impl<'w, 'a> Way<'w, 'a> {
             &inputs.variables,
             inputs.schemas,
             &inputs.options.workspace,
-            false,
+            None,
             inputs.caps,
         );
         Engine::new(

@@ -30,7 +30,7 @@ pub(crate) use value::fingerprint_bytes;
 use value::{ValueWire, value_in, value_out};
 
 /// Raised with each change of the form.
-const FORMAT: u32 = 7;
+const FORMAT: u32 = 8;
 /// How deep the parts of a plan stand in each other, with room to spare; values are bytes here, and have a limit of their
 /// own. Without it a damaged plan could overflow the stack.
 const MAX_DEPTH: usize = 64;

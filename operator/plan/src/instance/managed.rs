@@ -110,7 +110,9 @@ impl Instance<'_, '_> {
         if let Some(live) = &mut refreshed {
             live.create_before_destroy = self.create_before_destroy;
             live.skip_destroy = self.config.lifecycle.keeps_objects();
-            live.dependencies = merged(&live.dependencies, &self.dependencies);
+            if options.refresh && !fresh {
+                live.dependencies = merged(&live.dependencies, &self.dependencies);
+            }
         }
         if options.mode == Mode::RefreshOnly {
             // What is not there is unknown, not null: what refers to it must not fail for that.

@@ -2,8 +2,8 @@
 
 use ashlar_addr::Mode as ResourceMode;
 
-use super::Op;
-use crate::model::{Action, Change};
+use super::{Facts, Op};
+use crate::model::{Action, Change, Mode};
 
 /// One half of a change, or all of it.
 pub(super) struct Act<'a> {
@@ -17,7 +17,7 @@ pub(super) struct Act<'a> {
 /// What an act does to an object, seen from those that depend on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Part {
-    /// Creates, updates or reads it.
+    /// Creates, updates or reads it, or decides its conditions.
     Make,
     /// Destroys it before anything takes its place.
     DestroyFirst,
@@ -26,11 +26,15 @@ pub(super) enum Part {
 }
 
 /// All acts, in the order of changes. A data source only leaves the state, which is none.
-pub(super) fn acts(changes: &[Change]) -> Vec<Act<'_>> {
+pub(super) fn acts<'a>(facts: &Facts<'a>) -> Vec<Act<'a>> {
     let mut acts = Vec::new();
-    for (at, change) in changes.iter().enumerate() {
+    for (at, change) in facts.changes.iter().enumerate() {
         let mut add = |op, part| acts.push(Act { op, part, change, at });
         match change.action {
+            // Its conditions look at what others come to.
+            Action::NoOp if facts.mode == Mode::Normal && change.is_visited(facts.sight.tree) => {
+                add(Op::Assert(at), Part::Make);
+            }
             // The state alone has to do with these.
             Action::NoOp | Action::Forget => {}
             Action::Read => add(Op::Read(at), Part::Make),

@@ -68,7 +68,7 @@ fn link_condition(
     block: usize,
     op: &Op,
 ) {
-    let config = facts.tree.resource(resource);
+    let config = facts.sight.tree.resource(resource);
     let trigger = config.and_then(|config| config.lifecycle.action_triggers.get(block));
     let Some(condition) = trigger.and_then(|trigger| trigger.condition.as_ref()) else {
         return;

@@ -1,7 +1,9 @@
-use ashlar_config::TriggerEvent;
+use ashlar_config::{Tree, TriggerEvent};
+use ashlar_state::State;
 use ashlar_value::Value;
 
 use super::*;
+use crate::{Schemas, Selection};
 
 const CLOUD: &str = "provider[\"forge.test/studio/cloud\"]";
 const CLUSTER: &str = "provider[\"forge.test/studio/cluster\"]";
@@ -122,8 +124,17 @@ impl Case {
 
     fn build(self) -> Result<Table, Diags> {
         let (changes, stored): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
+        let (tree, state, schemas) = (tree(&self.config), State::default(), Schemas::default());
+        let sight = Sight {
+            tree: &tree,
+            state: &state,
+            schemas: &schemas,
+            invoke: &[],
+            refused: &BTreeMap::new(),
+            selection: &Selection::default(),
+        };
         let facts = Facts {
-            tree: &tree(&self.config),
+            sight: &sight,
             changes: &changes,
             invocations: &self.invocations,
             mode: self.mode.unwrap_or(Mode::Normal),
@@ -218,6 +229,55 @@ fn while_destroying_all_order_across_providers_is_kept() {
     case.build()
         .unwrap()
         .check(&["delete cluster.x", "delete cloud.c"]);
+}
+
+#[test]
+fn what_names_an_instance_by_its_key_waits_for_no_other() {
+    let local = |case: Case, name: &str| {
+        let mut case = case.resource("x.a", CLOUD, &[]);
+        let node = Node::Local(Module::root(), name.into());
+        case.graph.depend(node, Node::Resource(resource("x.a")));
+        case
+    };
+    let mut case = Case::default();
+    for name in ["one", "all", "kept", "judged"] {
+        case = local(case, name);
+    }
+    case.config = "locals {
+        one = x.a[1].id
+        all = x.a
+        kept = x.a[2].id
+        judged = x.b[0].id
+    }
+    resource x b {
+        count = 1
+        lifecycle {
+          postcondition {
+            condition = self.id != x.a[0]
+            error_message = x.a[0]
+          }
+        }
+    }"
+    .into();
+    let node = Node::Local(Module::root(), "judged".into());
+    case.graph.depend(node, Node::Resource(resource("x.b")));
+    let table = case
+        .resource("x.b", CLOUD, &["x.a"])
+        .change(Action::Create, "x.a[0]", CLOUD, &[])
+        .change(Action::Update, "x.a[1]", CLOUD, &[])
+        .change(Action::NoOp, "x.a[2]", CLOUD, &[])
+        .change(Action::NoOp, "x.b[0]", CLOUD, &[])
+        .build()
+        .unwrap();
+    table.check(&["update x.a[1]", "evaluate local.one"]);
+    assert!(!table.waits("evaluate local.one", "create x.a[0]"));
+    // Nothing is done with what stays as it is, unless it has conditions.
+    for waits in ["evaluate local.all", "evaluate local.kept"] {
+        table.check(&["create x.a[0]", "settle x.a", waits]);
+    }
+    table.check(&["create x.a[0]", "assert x.b[0]", "evaluate local.judged"]);
+    assert!(!table.waits("assert x.b[0]", "update x.a[1]"));
+    assert!(!table.waits("evaluate local.judged", "settle x.b"));
 }
 
 #[test]

@@ -27,6 +27,7 @@ pub(super) enum OpWire {
     Invoke(usize),
     Open(String),
     Release(String),
+    Assert(usize),
 }
 
 pub(super) fn op_out(op: &Op) -> OpWire {
@@ -41,6 +42,7 @@ pub(super) fn op_out(op: &Op) -> OpWire {
         Op::Delete(at) => OpWire::Delete(*at),
         Op::Drop(at) => OpWire::Drop(*at),
         Op::Forget(at) => OpWire::Forget(*at),
+        Op::Assert(at) => OpWire::Assert(*at),
         Op::Settle(resource) => OpWire::Settle(resource.to_string()),
         Op::Join(join) => OpWire::Join(*join),
         Op::Output(module, name) => OpWire::Output(module_out(module), name.to_string()),
@@ -65,6 +67,7 @@ pub(super) fn op_in(wire: OpWire) -> Result<Op, Diags> {
         OpWire::Delete(at) => Op::Delete(at),
         OpWire::Drop(at) => Op::Drop(at),
         OpWire::Forget(at) => Op::Forget(at),
+        OpWire::Assert(at) => Op::Assert(at),
         OpWire::Settle(resource) => Op::Settle(parse(&resource)?),
         OpWire::Join(join) => Op::Join(join),
         OpWire::Output(module, name) => Op::Output(module_in(module), name.into()),
