@@ -5,14 +5,14 @@
 
 use std::sync::Arc;
 
-use ashlar_addr::DeposedKey;
+use ashlar_addr::{DeposedKey, InstanceKey};
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Change,
+    Action, Change, Check,
     instance::{
         Instance, Live,
         change::{PlannedInstance, Settled},
-        conditions::{check_postconditions, check_preconditions},
+        conditions::{check_postconditions, check_postconditions_of_absent, check_preconditions},
         refresh::unknown_identity,
         stored::to_object,
     },
@@ -151,7 +151,7 @@ impl Run<'_> {
             let answer = self.ask(provider, change, activity, request).await?;
             let heard = !answer.diags.iter().any(|remark| remark.is_call_fault);
             diags.extend(place_all(answer.diags, &instance.config.body, &change.address));
-            self.keep(
+            let kept = self.keep(
                 instance,
                 provider,
                 change,
@@ -161,8 +161,15 @@ impl Run<'_> {
                 heard,
                 provisioned,
                 &mut diags,
-            )
-            .await?
+            );
+            match kept.await {
+                Ok(live) => live,
+                Err(faults) => {
+                    diags.extend(faults);
+                    diags.extend(self.judge_failed(instance, preconditions)?);
+                    return Err(diags);
+                }
+            }
         };
         if provisioned {
             diags.extend(self.provision_created(instance, &live).await?);
@@ -179,6 +186,36 @@ impl Run<'_> {
             diags.extend(remarks);
         }
         if diags.has_errors() { Err(diags) } else { Ok(diags) }
+    }
+
+    /// Decides the conditions of an instance whose change failed, about what there is of it now. What could not be made is unknown
+    /// where it stands alone or among others, and missing at the end of its row or by its key, as in Terraform (`GetResource` in
+    /// `evaluate.go`).
+    fn judge_failed(&self, instance: &Instance<'_, '_>, preconditions: Check) -> Result<Diags, Diags> {
+        if !instance.config.has_conditions() {
+            return Ok(Diags::new());
+        }
+        let address = &instance.address;
+        let (object, last) = self.keeper.read(|state| {
+            let kept = state.resources.get(&address.resource);
+            let last = kept.and_then(|kept| kept.instances.last_key_value());
+            (state.current(address).cloned(), last.map(|(key, _)| key.clone()))
+        });
+        let is_absent = match &address.key {
+            InstanceKey::None => false,
+            InstanceKey::Int(_) => last.is_none_or(|last| last < address.key),
+            InstanceKey::String(_) => true,
+        };
+        let (found, told) = match object {
+            Some(object) => {
+                let value = ashlar_state::decode_object(&object, instance.schema)?;
+                check_postconditions(instance, &mark_sensitive(&instance.schema.block, value))
+            }
+            None if is_absent => check_postconditions_of_absent(instance),
+            None => check_postconditions(instance, &Value::dynamic()),
+        };
+        lock(&self.checks).insert(address.to_string(), preconditions.and(found));
+        Ok(told)
     }
 
     /// The object that is changed in place; what replaces another starts from nothing.

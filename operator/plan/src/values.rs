@@ -385,6 +385,15 @@ impl<'a> ModuleValues<'a> {
             values: self,
             repetition,
             this,
+            absent: false,
+        }
+    }
+
+    /// The scope of the conditions of an instance that could not be made, so that `self` means nothing.
+    pub(crate) fn scope_of_absent(&self, repetition: Repetition) -> InstanceScope<'_, 'a> {
+        InstanceScope {
+            absent: true,
+            ..self.instance_scope(repetition, None)
         }
     }
 
@@ -427,6 +436,7 @@ pub struct InstanceScope<'v, 'a> {
     values: &'v ModuleValues<'a>,
     repetition: Repetition,
     this: Option<Value>,
+    absent: bool,
 }
 
 impl Scope for InstanceScope<'_, '_> {
@@ -464,6 +474,10 @@ impl Scope for InstanceScope<'_, '_> {
                 _ => None,
             },
             Subject::Count(name) if &**name == "index" => self.repetition.count_index.clone(),
+            Subject::SelfRef if self.absent => {
+                let detail = "The instance that self means here could not be made, so there is none.";
+                return Err(Diag::error("Invalid index", detail).at(reference.span).into());
+            }
             Subject::SelfRef => self.this.clone(),
             _ => None,
         };

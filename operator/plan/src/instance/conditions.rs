@@ -27,9 +27,19 @@ pub fn check_postconditions(instance: &Instance<'_, '_>, value: &Value) -> (Chec
     let scope = instance
         .module
         .instance_scope(instance.repetition.clone(), Some(value.clone()));
+    check_after(instance, &scope)
+}
+
+/// As [`check_postconditions`], where the instance should be there and is not.
+pub fn check_postconditions_of_absent(instance: &Instance<'_, '_>) -> (Check, Diags) {
+    let scope = instance.module.scope_of_absent(instance.repetition.clone());
+    check_after(instance, &scope)
+}
+
+fn check_after(instance: &Instance<'_, '_>, scope: &dyn Scope) -> (Check, Diags) {
     check(
         &instance.config.lifecycle.postconditions,
-        &scope,
+        scope,
         "Resource postcondition failed",
         instance.engine.failed_condition(),
     )

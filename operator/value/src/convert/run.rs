@@ -56,16 +56,16 @@ fn run_known(how: &Plan, value: &Value, path: &mut Vec<PathStep>) -> Result<Valu
                 // A set with unknown members may yet lose some, and a list has a length.
                 return Ok(Value::unknown(Type::List(Arc::new(element_of(value)))));
             }
-            let items = elements(items, |_| element.as_deref(), path)?;
+            let items = without_marked_nulls(elements(items, |_| element.as_deref(), path)?);
             collection(&how.to, items, value, ops::list_of).ok_or_else(|| mixed(path, "list"))
         }
         (Work::Set(element), Data::List(_, items) | Data::Set(_, items)) => {
-            let items = members(elements(items, |_| element.as_deref(), path)?);
+            let items = without_marked_nulls(elements(items, |_| element.as_deref(), path)?);
             collection(&how.to, items, value, ops::set_of).ok_or_else(|| mixed(path, "set"))
         }
         (Work::Map(element), Data::Map(_, entries)) => map(&how.to, element, entries, value, path),
         (Work::TupleSet(plans), Data::Tuple(items)) => {
-            let items = members(elements(items, |at| plans.get(at)?.as_ref(), path)?);
+            let items = without_marked_nulls(elements(items, |at| plans.get(at)?.as_ref(), path)?);
             collection(&how.to, items, value, ops::set_of).ok_or_else(|| mixed(path, "set"))
         }
         (Work::TupleList(plans), Data::Tuple(items)) => {
@@ -89,13 +89,17 @@ fn run_known(how: &Plan, value: &Value, path: &mut Vec<PathStep>) -> Result<Valu
     }
 }
 
-/// What becomes the members of a set: as in cty a null leaves its marks behind.
-fn members(items: Vec<Value>) -> Vec<Value> {
-    let bare = |item: Value| match item.data() {
+/// A null leaves its marks behind where it comes into a set or an object, or into a list that was a collection before. Source: cty
+/// `convert/conversion_object.go` and `conversion_collection.go`, where such a null is made anew.
+fn without_marked_null(item: Value) -> Value {
+    match item.data() {
         Data::Null(ty) => Value::null(ty.clone()),
         _ => item,
-    };
-    items.into_iter().map(bare).collect()
+    }
+}
+
+fn without_marked_nulls(items: Vec<Value>) -> Vec<Value> {
+    items.into_iter().map(without_marked_null).collect()
 }
 
 fn mixed(path: &[PathStep], what: &str) -> ConvertError {
@@ -212,7 +216,7 @@ fn object(
             (Some(value), _) => value.clone(),
             (None, _) => Value::null(want.ty.without_optional()),
         };
-        converted.insert(want.name.clone(), value);
+        converted.insert(want.name.clone(), without_marked_null(value));
     }
     Ok(Value::object_of(converted))
 }
@@ -270,7 +274,7 @@ fn map_to_object(
                 ));
             }
         };
-        attrs.insert(want.name.clone(), value);
+        attrs.insert(want.name.clone(), without_marked_null(value));
     }
     Ok(Value::object_of(attrs))
 }

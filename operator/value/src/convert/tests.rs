@@ -11,6 +11,22 @@ fn check(value: Value, to: Type, want: Result<Value, &str>) {
 }
 
 #[test]
+fn a_null_leaves_its_marks_behind_in_an_object_and_takes_them_along_in_a_tuple() {
+    let secret = || Value::null(Type::String).with_marks(Marks::SENSITIVE);
+    let attr = |name: &str, optional| ObjectAttr {
+        name: name.into(),
+        ty: Type::String,
+        optional,
+    };
+    let wanted = Type::Object(ObjectType::new([attr("a", false), attr("b", true)]).into());
+    let converted = convert(&Value::object([("a", secret())]), &wanted).unwrap();
+    assert_eq!(converted.marks_deep(), Marks::NONE);
+    let list = Type::List(Type::String.into());
+    let items = Value::tuple(vec![secret(), Value::number(1)]);
+    assert_eq!(convert(&items, &list).unwrap().marks_deep(), Marks::SENSITIVE);
+}
+
+#[test]
 fn marks_stay_where_they_are() {
     let secret = Value::string("1").with_marks(Marks::SENSITIVE);
     check(

@@ -385,6 +385,14 @@ fn without_chance(steps: &mut [Json]) {
         let plan = step.get_mut("plan");
         let diags = plan.and_then(|plan| plan.get_mut("diagnostics"));
         for diag in diags.and_then(Json::as_array_mut).into_iter().flatten() {
+            // Of several that are missing Terraform tells one.
+            const MISSING: &str = "missing provider ";
+            if diag["summary"]
+                .as_str()
+                .is_some_and(|summary| summary.starts_with(MISSING))
+            {
+                diag["summary"] = MISSING.into();
+            }
             if let Some(address) = diag["address"].as_str() {
                 let mut depth = 0;
                 let is_outside = |c: &char| {
