@@ -144,6 +144,7 @@ fn plans_and_states_are_shown() {
         serde_json::from_str::<Json>(&done(at, &["show", "-json"])).unwrap(),
         json!({"format_version": "1.0"})
     );
+    assert_eq!(done(at, &["show"]), "No state.\n");
     let told = done(at, &["plan", "-out=plan", "-steps"]);
     assert!(
         told.contains("\nSteps:\n  s0 ") && told.contains("create terraform_data.a after s"),
@@ -180,6 +181,15 @@ fn plans_and_states_are_shown() {
         "{shown}"
     );
     assert!(refused(at, &["state", "show", "terraform_data.b"]).contains("No instance found"));
+    let id = state["values"]["root_module"]["resources"][0]["values"]["id"].clone();
+    let whole = format!(
+        "# terraform_data.a:\nresource \"terraform_data\" \"a\" {{\n    id     = {id}\n    input  = \"x\"\n    output = \"x\"\n}}\n\n\n\
+         Outputs:\n\nlist = [\n    1,\n    null,\n]\no = \"x\"\nsecret = (sensitive value)\n"
+    );
+    assert_eq!(done(at, &["show"]), whole);
+    assert_eq!(done(at, &["show", "terraform.tfstate"]), whole);
+    done(at, &["taint", "terraform_data.a"]);
+    assert!(done(at, &["show"]).starts_with("# terraform_data.a: (tainted)\n"));
 }
 
 #[test]

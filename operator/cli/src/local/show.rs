@@ -30,7 +30,7 @@ pub(crate) async fn run(args: &ShowArgs, printer: &Printer) -> anyhow::Result<Ex
             if args.json {
                 shown.state_as_json(&recovered.state).await?;
             } else {
-                list(&recovered, printer);
+                shown.state(&recovered).await?;
             }
         }
     }
@@ -99,8 +99,7 @@ impl<'a> Shown<'a> {
                 state,
                 ..Recovered::default()
             };
-            list(&recovered, self.printer);
-            return Ok(());
+            return self.state(&recovered).await;
         }
         let Some((_, stored)) = saved::parts(&bytes) else {
             bail!(
@@ -124,6 +123,26 @@ impl<'a> Shown<'a> {
         }
     }
 
+    /// A state's objects and outputs, and what is not known of it.
+    async fn state(&self, recovered: &Recovered) -> anyhow::Result<()> {
+        for intent in &recovered.uncertain {
+            self.printer.note(&format!(
+                "Uncertain: {} of {} was begun, its end is not known.",
+                intent.action, intent.subject
+            ));
+        }
+        let state = &recovered.state;
+        if state.lineage.is_empty() && state.is_empty() {
+            self.printer.result("No state.\n");
+            return Ok(());
+        }
+        let schemas = schemas_of_state(&self.settings, &self.dir, self.dialect, state).await;
+        let schemas = schemas.map_err(|diags| self.told(&diags))?;
+        self.printer
+            .result(&text::stored_state(state, &schemas, self.printer.style()));
+        Ok(())
+    }
+
     async fn state_as_json(&self, state: &State) -> anyhow::Result<()> {
         let schemas = schemas_of_state(&self.settings, &self.dir, self.dialect, state).await;
         let schemas = schemas.map_err(|diags| self.told(&diags))?;
@@ -135,28 +154,5 @@ impl<'a> Shown<'a> {
         self.printer
             .result(&format!("{}\n", serde_json::to_string(json)?));
         Ok(())
-    }
-}
-
-/// A state's objects by address, and its outputs.
-fn list(recovered: &Recovered, printer: &Printer) {
-    for (address, deposed, object) in recovered.state.objects() {
-        let deposed = deposed.map(|key| format!(" (deposed {key})")).unwrap_or_default();
-        let tainted = if object.status == ashlar_state::Status::Tainted {
-            " (tainted)"
-        } else {
-            ""
-        };
-        printer.result(&format!("{address}{deposed}{tainted}\n"));
-    }
-    let outputs = text::outputs(&recovered.state, printer.style());
-    if !outputs.is_empty() {
-        printer.result(&format!("\n{outputs}"));
-    }
-    for intent in &recovered.uncertain {
-        printer.note(&format!(
-            "Uncertain: {} of {} was begun, its end is not known.",
-            intent.action, intent.subject
-        ));
     }
 }

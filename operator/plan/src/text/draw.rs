@@ -46,6 +46,25 @@ pub(super) fn draw(diff: &Diff, indent: usize, ink: Ink) -> String {
     pen.out
 }
 
+/// An object's difference with all that does not change, too.
+pub(super) fn draw_with_unchanged(diff: &Diff, ink: Ink) -> String {
+    let mut pen = Pen {
+        ink,
+        signs: true,
+        out: String::new(),
+    };
+    let everything = true;
+    pen.part(
+        diff,
+        0,
+        Manner {
+            everything,
+            ..Manner::default()
+        },
+    );
+    pen.out
+}
+
 /// All of something that is no change, without signs.
 pub(super) fn draw_whole(diff: &Diff, indent: usize, ink: Ink) -> String {
     let mut pen = Pen {

@@ -25,7 +25,7 @@ use std::{
     sync::Arc,
 };
 
-pub use self::stored::stored_object;
+pub use self::stored::{stored_object, stored_state};
 pub use ashlar_diag::Style;
 use ashlar_eval::{quote, show};
 use ashlar_state::State;
@@ -34,7 +34,7 @@ use ashlar_value::{Marks, Value, schema::Schema};
 
 use self::{
     diff::Diff,
-    draw::draw,
+    draw::{draw, draw_with_unchanged},
     heading::{Tense, block_head, heading},
     ink::{Ink, Sign},
     place::Place,
@@ -135,7 +135,14 @@ fn object(change: &Change, tense: Tense, schemas: &Schemas, ink: Ink, out: &mut 
         out.push_str("{\n    # (the provider's schema is not at hand, so the content is not shown)\n    }\n");
         return;
     };
-    out.push_str(&draw(&difference(change, schema), 0, ink));
+    let diff = difference(change, schema);
+    // Of what is taken in all is shown: it is seen here for the first time.
+    let drawn = if change.importing.is_some() {
+        draw_with_unchanged(&diff, ink)
+    } else {
+        draw(&diff, 0, ink)
+    };
+    out.push_str(&drawn);
     out.push('\n');
 }
 
