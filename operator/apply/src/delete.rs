@@ -9,7 +9,7 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
     Action, Change,
     instance::{Live, removal::Removal, stored::to_object},
-    lock,
+    known_by, lock,
     objchange::null_write_only,
     provider_diags::unplaced,
     unmarked,
@@ -71,7 +71,9 @@ impl Run<'_> {
             identity: live.identity.as_ref(),
             meta: meta.as_ref(),
         };
-        let answer = self.ask(&*provider, change, Activity::Delete, request).await?;
+        let by = known_by(&schema.block, &live.value);
+        let asked = self.ask(&*provider, change, Activity::Delete, by, request);
+        let (answer, watch) = asked.await?;
         diags.extend(unplaced(answer.diags));
         let kept = self.judge_deleted(
             change,
@@ -93,6 +95,7 @@ impl Run<'_> {
             )
             .await?;
         if gone {
+            watch.completed(None);
             lock(&self.counts).destroyed += 1;
         }
         if diags.has_errors() { Err(diags) } else { Ok(diags) }

@@ -22,7 +22,7 @@ use ashlar_plan::{
     outputs, parts,
     show::declaration,
 };
-use ashlar_port::{Outside, Progress, Providers, Provisioners, RunStore, StopFlag};
+use ashlar_port::{Activity, Outside, Progress, Providers, Provisioners, RunStore, StopFlag};
 use ashlar_state::{OutputState, State};
 use ashlar_value::Value;
 use futures::{FutureExt, StreamExt, future::BoxFuture, select_biased, stream::FuturesUnordered};
@@ -79,7 +79,7 @@ pub struct Applied {
     pub diags: Diags,
     /// Was it stopped before all steps had run?
     pub interrupted: bool,
-    /// Objects created, updated or replaced, read, and destroyed, and actions invoked.
+    /// Objects imported, created, updated or replaced, and destroyed, and actions invoked.
     pub counts: Counts,
 }
 
@@ -87,6 +87,7 @@ pub struct Applied {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[expect(missing_docs, reason = "each is the count of what it names")]
 pub struct Counts {
+    pub imported: usize,
     pub created: usize,
     pub updated: usize,
     pub destroyed: usize,
@@ -286,6 +287,7 @@ impl<'a> Run<'a> {
 
     /// Runs all steps; tells whether it was stopped before the end.
     async fn drive(&self, stop: &StopFlag, patience: Patience, diags: &mut Diags) -> bool {
+        self.tell_imports();
         let mut walk = self.step_graph().walk();
         let mut running = FuturesUnordered::new();
         let mut saving: BoxFuture<'_, ()> = futures::future::pending().boxed();
@@ -354,6 +356,21 @@ impl<'a> Run<'a> {
                 end_at = None;
                 telling = self.end().boxed();
             }
+        }
+    }
+
+    /// Tells of the objects that are taken in: they were found by the plan, and come into the state with whatever is saved first.
+    fn tell_imports(&self) {
+        for change in &self.plan.changes {
+            let Some(importing) = &change.importing else {
+                continue;
+            };
+            let by = importing.known_by();
+            let watch = self
+                .engine
+                .watch(&change.address, None, Activity::Import, by.clone());
+            watch.completed(by);
+            lock(&self.counts).imported += 1;
         }
     }
 

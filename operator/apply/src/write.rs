@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ashlar_addr::{DeposedKey, InstanceKey};
 use ashlar_diag::{Diag, Diags};
 use ashlar_plan::{
-    Action, Change, Check,
+    Action, Change, Check, Watch,
     instance::{
         Instance, Live,
         change::{PlannedInstance, Settled},
@@ -16,12 +16,12 @@ use ashlar_plan::{
         refresh::unknown_identity,
         stored::to_object,
     },
-    lock,
+    known_by, lock,
     objchange::{Problem, assert_object_compatible, mark_sensitive},
     provider_diags::place_all,
     unmarked,
 };
-use ashlar_port::{Activity, Applied, ApplyRequest, Intent, Provider, Subject};
+use ashlar_port::{Activity, Applied, ApplyRequest, Intent, KnownBy, Provider, Subject};
 use ashlar_state::{Object, Status};
 use ashlar_value::{Mark, Value, ops};
 
@@ -113,6 +113,7 @@ impl Run<'_> {
         let after = unmarked(&actual.after);
         let same = !creates && ops::equal(&before, &after).as_bool() == Some(true);
         let settled = actual.action == Action::NoOp;
+        let mut watch = None;
         let live = if settled || same {
             // At most what is sensitive, or what was recorded, changes: there is nothing to ask of the provider.
             let prior_private = prior
@@ -148,7 +149,9 @@ impl Run<'_> {
                 identity: actual.after_identity.as_ref(),
                 meta: meta.as_ref(),
             };
-            let answer = self.ask(provider, change, activity, request).await?;
+            let by = known_by(&instance.schema.block, &change.before);
+            let (answer, begun) = self.ask(provider, change, activity, by, request).await?;
+            watch = Some(begun);
             let heard = !answer.diags.iter().any(|remark| remark.is_call_fault);
             diags.extend(place_all(answer.diags, &instance.config.body, &change.address));
             let kept = self.keep(
@@ -175,10 +178,14 @@ impl Run<'_> {
             diags.extend(self.provision_created(instance, &live).await?);
         }
         if !diags.has_errors() && !settled {
+            if let Some(watch) = watch.take() {
+                watch.completed(known_by(&instance.schema.block, &live.value));
+            }
             let mut counts = lock(&self.counts);
             counts.created += usize::from(creates);
             counts.updated += usize::from(!creates);
         }
+        drop(watch);
         self.instances.set(&change.address, live.value.clone());
         if instance.config.has_conditions() {
             let (found, remarks) = check_postconditions(instance, &live.value);
@@ -273,25 +280,27 @@ impl Run<'_> {
         if faults.is_empty() { Ok(()) } else { Err(faults) }
     }
 
-    /// Calls the provider with the intent on record.
+    /// Calls the provider with the intent on record. Who watches is told that it began, and by the caller how it ended: what
+    /// belongs to it may go on behind the call.
     pub(crate) async fn ask(
         &self,
         provider: &dyn Provider,
         change: &Change,
         activity: Activity,
+        by: Option<KnownBy>,
         request: ApplyRequest<'_>,
-    ) -> Result<ashlar_port::Answer<Applied>, Diags> {
+    ) -> Result<(ashlar_port::Answer<Applied>, Watch<'_>), Diags> {
         let _permit = self.engine.permit().await;
+        let deposed = if activity == Activity::Delete {
+            change.deposed.or(change.depose_as)
+        } else {
+            None
+        };
         if provider.has_effects() {
             let action = match activity {
                 Activity::Create => "create",
                 Activity::Update => "update",
                 _ => "delete",
-            };
-            let deposed = if activity == Activity::Delete {
-                change.deposed.or(change.depose_as)
-            } else {
-                None
             };
             let intent = Intent {
                 subject: Subject::Object(change.address.clone(), deposed),
@@ -299,11 +308,8 @@ impl Run<'_> {
             };
             self.keeper.ledger().intend(intent).await?;
         }
-        let call = provider.apply(request);
-        Ok(self
-            .engine
-            .watched(&change.address, activity, call, |answer| answer.has_errors())
-            .await)
+        let watch = self.engine.watch(&change.address, deposed, activity, by);
+        Ok((provider.apply(request).await, watch))
     }
 
     /// Judges what the provider answered and keeps what exists, complete or not. Where it was not `heard` to the end,

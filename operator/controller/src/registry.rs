@@ -171,12 +171,16 @@ impl Progress for Tracked {
         let counts = |activity: Activity| {
             let changes = matches!(activity, Activity::Create | Activity::Update | Activity::Delete);
             // What is only open for a while is no part of what there is to do.
-            let passes = matches!(activity, Activity::Open | Activity::Renew | Activity::Close);
+            let passes = matches!(
+                activity,
+                Activity::Open | Activity::Renew | Activity::Close | Activity::Find | Activity::Import
+            );
             !passes && changes == (self.run.stage == Stage::Apply)
         };
         let (ended, done) = match event {
-            Event::Started { address, .. } => {
-                view.at_work.push(address.to_string());
+            // What it is known by is no part of a status.
+            Event::Started { task, .. } => {
+                view.at_work.push(task.to_string());
                 (None, false)
             }
             Event::ActionStarted(invoked) => {
@@ -192,12 +196,9 @@ impl Progress for Tracked {
             Event::Provisioned {
                 address, provisioner, ..
             } => (Some(format!("{address} ({provisioner})")), false),
-            Event::Completed {
-                address, activity, ..
+            Event::Completed { task, .. } | Event::Failed { task, .. } => {
+                (Some(task.to_string()), counts(task.activity))
             }
-            | Event::Failed {
-                address, activity, ..
-            } => (Some(address.to_string()), counts(activity)),
             Event::ActionEnded { invoked, .. } => (Some(invoked.to_string()), true),
         };
         if let Some(at) = view

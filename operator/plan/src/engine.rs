@@ -14,7 +14,7 @@ use ashlar_addr::{AbsResource, InstanceKey, Module as ModuleAddr, Provider as Pr
 use ashlar_config::{ProviderBlock, Tree};
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_eval::{block_references, decode_block};
-use ashlar_port::{Activity, Event, Outside, Progress, Provider, Providers};
+use ashlar_port::{Outside, Progress, Provider, Providers};
 use ashlar_syntax::Body;
 use ashlar_value::{
     Value,
@@ -302,38 +302,6 @@ impl<'a> Engine<'a> {
     pub async fn end_providers(&self) {
         let providers = lock(&self.started).clone();
         futures::future::join_all(providers.iter().map(|provider| provider.close())).await;
-    }
-
-    /// Runs something that takes a while, telling who watches.
-    pub async fn watched<T>(
-        &self,
-        address: &ashlar_addr::ResourceInstance,
-        activity: Activity,
-        work: impl Future<Output = T>,
-        failed: impl FnOnce(&T) -> bool,
-    ) -> T {
-        self.progress.tell(Event::Started {
-            address: address.clone(),
-            activity,
-        });
-        let start = self.outside.monotonic_ms();
-        let result = work.await;
-        let elapsed_ms = self.outside.monotonic_ms().saturating_sub(start);
-        let address = address.clone();
-        self.progress.tell(if failed(&result) {
-            Event::Failed {
-                address,
-                activity,
-                elapsed_ms,
-            }
-        } else {
-            Event::Completed {
-                address,
-                activity,
-                elapsed_ms,
-            }
-        });
-        result
     }
 }
 

@@ -138,13 +138,12 @@ impl<'a> Engine<'a> {
             // No permit: it must not have to wait for the very calls that it is renewed for.
             let mut private = open.private.lock().await;
             let Some(held) = &*private else { return };
-            let call = open.provider.renew_ephemeral(open.kind(), held);
-            let answer = self
-                .watched(&open.address, Activity::Renew, call, |answer| answer.has_errors())
-                .await;
+            let watch = self.watch(&open.address, None, Activity::Renew, None);
+            let answer = open.provider.renew_ephemeral(open.kind(), held).await;
             if answer.has_errors() {
                 return;
             }
+            watch.completed(None);
             *private = Some(answer.value.private);
             drop(private);
             let Some(next) = answer.value.renew_at else {
@@ -173,16 +172,12 @@ impl<'a> Engine<'a> {
             if open.private.lock().await.take().is_none() {
                 continue;
             }
-            let call = open.provider.close_ephemeral(open.kind(), &open.opened);
+            let watch = self.watch(&open.address, None, Activity::Close, None);
+            let told = open.provider.close_ephemeral(open.kind(), &open.opened).await;
             let is_error = |diag: &ProviderDiag| diag.severity == Severity::Error;
-            let told = self
-                .watched(
-                    &open.address,
-                    Activity::Close,
-                    call,
-                    |told: &Vec<ProviderDiag>| told.iter().any(is_error),
-                )
-                .await;
+            if !told.iter().any(is_error) {
+                watch.completed(None);
+            }
             diags.extend(place_all(told, open.body, &open.address));
         }
         diags

@@ -11,7 +11,7 @@ use ashlar_config::{Import, Tree, import_address};
 use ashlar_diag::{Diag, Diags};
 use ashlar_eval::{Scope, evaluate, evaluate_as};
 use ashlar_graph::Graph;
-use ashlar_port::{ImportRequest, Imported, Provider};
+use ashlar_port::{Activity, ImportRequest, Imported, KnownBy, Provider};
 use ashlar_state::{State, Status};
 use ashlar_syntax::{Expr, ExprKind, Literal, Step, Traversal};
 use ashlar_value::{Mark, Marks, Type, Value, convert};
@@ -28,6 +28,7 @@ use crate::{
     objchange::{mark_sensitive, non_null_write_only},
     provider_diags::place_all,
     values::{Expansion, InstanceScope, Repetition},
+    watch::identity_text,
 };
 
 /// What each instance of a resource takes in.
@@ -246,6 +247,25 @@ fn by_id(id: &Expr, scope: &dyn Scope) -> Result<Value, Diags> {
     }
 }
 
+impl Importing {
+    /// What people know the object by, unless that is sensitive.
+    pub fn known_by(&self) -> Option<KnownBy> {
+        let (key, value) = match self {
+            Self::Id(id) => ("id", id),
+            Self::Identity(identity) => ("identity", identity),
+        };
+        let (plain, marks) = value.clone().unmark_deep();
+        if marks != Marks::NONE {
+            return None;
+        }
+        let value = match self {
+            Self::Id(_) => plain.as_str()?.clone(),
+            Self::Identity(_) => identity_text(&plain).into(),
+        };
+        Some(KnownBy { key, value })
+    }
+}
+
 impl Instance<'_, '_> {
     /// Finds the object that this instance takes in, as it is now.
     pub(crate) async fn import(
@@ -276,7 +296,14 @@ impl Instance<'_, '_> {
         };
         let answer = {
             let _permit = self.engine.permit().await;
-            provider.import(request).await
+            let watch = self
+                .engine
+                .watch(&self.address, None, Activity::Find, of.known_by());
+            let answer = provider.import(request).await;
+            if !answer.has_errors() {
+                watch.completed(None);
+            }
+            answer
         };
         let mut diags = place_all(answer.diags, &self.config.body, &self.address);
         // What a provider says of an import belongs to no argument.

@@ -39,6 +39,7 @@ pub mod text;
 mod triggers;
 mod values;
 mod walk;
+mod watch;
 mod way;
 pub mod wire;
 
@@ -59,3 +60,4 @@ pub use stored_value::{known_part, stored_value, value_beside};
 pub use values::{
     Expansion, FinalValues, InstanceScope, Instances, ModuleValues, Repetition, Values, combine,
 };
+pub use watch::{Watch, identity_text, known_by};

@@ -11,7 +11,7 @@ mod run;
 mod states;
 
 pub use outside::Outside;
-pub use progress::{Activity, Event, Invoked, Progress, Unwatched};
+pub use progress::{Activity, Event, Invoked, KnownBy, Progress, Task, Unwatched};
 pub use provider::{
     Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, Imported, ImportedObject,
     MoveRequest, MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Providers, Read,

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use ashlar_addr::{ActionInstance, ResourceInstance};
+use ashlar_addr::{ActionInstance, DeposedKey, ResourceInstance};
 
 /// What is being done to an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,6 +23,46 @@ pub enum Activity {
     Renew,
     /// Closing it.
     Close,
+    /// Finding one that is to be taken in.
+    Find,
+    /// Taking in one that was found.
+    Import,
+}
+
+/// What is done to which object.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Task {
+    /// The instance.
+    pub address: ResourceInstance,
+    /// Which of its objects that were replaced, if it is one of these.
+    pub deposed: Option<DeposedKey>,
+    /// What.
+    pub activity: Activity,
+}
+
+impl fmt::Display for Task {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.address)?;
+        match self.deposed {
+            Some(key) => write!(f, " (deposed object {key})"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What people know an object by: its id or its name. Never one that is sensitive.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KnownBy {
+    /// The attribute.
+    pub key: &'static str,
+    /// Its value.
+    pub value: Arc<str>,
+}
+
+impl fmt::Display for KnownBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}={}", self.key, self.value)
+    }
 }
 
 /// The invocation of an action.
@@ -43,31 +83,29 @@ impl fmt::Display for Invoked {
     }
 }
 
-/// One thing that happened. Holds no values, but what a provider or a provisioner says.
+/// One thing that happened. Holds no values, but what an object is known by, and what a provider or a provisioner says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// Begun.
     Started {
-        /// The instance.
-        address: ResourceInstance,
         /// What.
-        activity: Activity,
+        task: Task,
+        /// What the object is known by so far.
+        known_by: Option<KnownBy>,
     },
     /// Ended well.
     Completed {
-        /// The instance.
-        address: ResourceInstance,
         /// What.
-        activity: Activity,
+        task: Task,
+        /// What the object is known by now.
+        known_by: Option<KnownBy>,
         /// How long it took, in milliseconds.
         elapsed_ms: u64,
     },
     /// Ended with an error.
     Failed {
-        /// The instance.
-        address: ResourceInstance,
         /// What.
-        activity: Activity,
+        task: Task,
         /// How long it took, in milliseconds.
         elapsed_ms: u64,
     },

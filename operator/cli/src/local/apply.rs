@@ -6,7 +6,7 @@ use anyhow::bail;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
 use ashlar_port::{Record, RunStore, StopFlag};
-use ashlar_runner::{ApplyRequest, Patience, apply};
+use ashlar_runner::{ApplyRequest, Counts, Patience, apply};
 use ashlar_store::{Recovered, file::FileStore};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -80,22 +80,12 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     let failed = outcome.diags.has_errors();
     printer.diags(&masked(outcome.diags, &outcome.redact), &outcome.sources);
     if let Some(state) = &outcome.state {
-        let counts = outcome.counts;
-        let verdict = if failed || outcome.interrupted {
-            "Apply incomplete!"
+        let end = if failed || outcome.interrupted {
+            End::Incomplete
         } else {
-            "Apply complete!"
+            End::Complete
         };
-        printer.result(&format!(
-            "\n{verdict} Resources: {} added, {} changed, {} destroyed.{}\n",
-            counts.created,
-            counts.updated,
-            counts.destroyed,
-            match counts.invoked {
-                0 => String::new(),
-                invoked => format!(" Actions: {invoked} invoked."),
-            }
-        ));
+        printer.result(&summary(outcome.counts, destroy, end));
         if outcome.interrupted {
             printer.note(
                 "The run was stopped before its end. What was made is in the state; apply again to go on.",
@@ -111,6 +101,42 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// How a run ended.
+#[derive(Clone, Copy)]
+enum End {
+    Complete,
+    Incomplete,
+}
+
+/// What was done, in Terraform's words; source: `internal/command/views/apply.go`.
+fn summary(counts: Counts, destroy: bool, end: End) -> String {
+    let Counts {
+        imported,
+        created,
+        updated,
+        destroyed,
+        invoked,
+    } = counts;
+    let verdict = match end {
+        End::Complete => "complete",
+        End::Incomplete => "incomplete",
+    };
+    let done = match (destroy, imported) {
+        (true, _) => format!("Destroy {verdict}! Resources: {destroyed} destroyed."),
+        (false, 0) => {
+            format!("Apply {verdict}! Resources: {created} added, {updated} changed, {destroyed} destroyed.")
+        }
+        (false, _) => format!(
+            "Apply {verdict}! Resources: {imported} imported, {created} added, {updated} changed, {destroyed} destroyed."
+        ),
+    };
+    let invoked = match invoked {
+        0 => String::new(),
+        _ => format!(" Actions: {invoked} invoked."),
+    };
+    format!("\n{done}{invoked}\n")
 }
 
 /// What an earlier run left uncertain was shown with the plan; whoever approves it by hand takes it as the refresh found

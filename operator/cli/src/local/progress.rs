@@ -6,13 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ashlar_port::{Activity, Event, Progress};
+use ashlar_port::{Activity, Event, KnownBy, Progress};
 use tokio::task::JoinHandle;
 
 use crate::printer::Printer;
 
 /// How often what takes long is told to go on, in seconds.
 const PATIENCE: u64 = 10;
+
+/// A longer id is cut in the middle where it is told again and again.
+const LONGEST: usize = 80;
 
 /// Prints events as they come, and every now and then what takes long.
 pub(crate) struct Lines {
@@ -24,6 +27,7 @@ pub(crate) struct Lines {
 
 struct Running {
     doing: String,
+    known_by: Option<KnownBy>,
     since: Instant,
 }
 
@@ -57,12 +61,21 @@ async fn remind(printer: Printer, running: Arc<Mutex<BTreeMap<String, Running>>>
     loop {
         seconds.tick().await;
         let running = running.lock().unwrap_or_else(PoisonError::into_inner);
-        for (what, Running { doing, since }) in &*running {
+        for (
+            what,
+            Running {
+                doing,
+                known_by,
+                since,
+            },
+        ) in &*running
+        {
             let elapsed = since.elapsed().as_secs();
             if elapsed > 0 && elapsed.is_multiple_of(PATIENCE) {
                 let (minutes, seconds) = (elapsed / 60, elapsed % 60);
+                let by = known_by.as_ref().map_or_else(String::new, prefix);
                 printer.note(&format!(
-                    "{what}: Still {doing}... [{minutes:02}m{seconds:02}s elapsed]"
+                    "{what}: Still {doing}... [{by}{minutes:02}m{seconds:02}s elapsed]"
                 ));
             }
         }
@@ -74,45 +87,42 @@ impl Progress for Lines {
         let mut begun = None;
         let mut ended = None;
         let line = match event {
-            Event::Started { address, activity } => {
-                begun = Some((address.to_string(), doing(activity).to_lowercase()));
-                format!("{address}: {}...", doing(activity))
+            Event::Started { task, known_by } => {
+                let what = task.to_string();
+                let doing = doing(task.activity);
+                let by = suffix(known_by.as_ref());
+                if !is_told_once(task.activity) {
+                    begun = Some((what.clone(), doing.to_lowercase(), known_by));
+                }
+                Some(format!("{what}: {doing}...{by}"))
             }
-            // A refresh is told once, when it begins.
+            Event::Completed { task, .. } if is_told_once(task.activity) => None,
             Event::Completed {
-                activity: Activity::Refresh,
-                address,
-                ..
-            } => {
-                let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-                running.remove(&address.to_string());
-                return;
-            }
-            Event::Completed {
-                address,
-                activity,
+                task,
+                known_by,
                 elapsed_ms,
             } => {
-                ended = Some(address.to_string());
-                format!("{address}: {} after {}s", done(activity), elapsed_ms / 1000)
+                let what = task.to_string();
+                let by = suffix(known_by.as_ref());
+                let (done, seconds) = (done(task.activity), elapsed_ms / 1000);
+                ended = Some(what.clone());
+                Some(match task.activity {
+                    Activity::Import => format!("{what}: {done}{by}"),
+                    _ => format!("{what}: {done} after {seconds}s{by}"),
+                })
             }
-            Event::Failed {
-                address,
-                activity,
-                elapsed_ms,
-            } => {
-                ended = Some(address.to_string());
-                format!(
-                    "{address}: {} failed after {}s",
-                    doing(activity),
-                    elapsed_ms / 1000
-                )
+            Event::Failed { task, .. } if is_told_once(task.activity) => None,
+            Event::Failed { task, elapsed_ms } => {
+                let what = task.to_string();
+                let (doing, seconds) = (doing(task.activity), elapsed_ms / 1000);
+                ended = Some(what.clone());
+                Some(format!("{what}: {doing} failed after {seconds}s"))
             }
             Event::ActionStarted(invoked) => {
-                begun = Some((invoked.to_string(), "invoking".to_owned()));
-                format!("{invoked}: Invoking...")
+                begun = Some((invoked.to_string(), "invoking".to_owned(), None));
+                Some(format!("{invoked}: Invoking..."))
             }
-            Event::ActionSays(invoked, text) => format!("{invoked}: {}", plain_line(&text)),
+            Event::ActionSays(invoked, text) => Some(format!("{invoked}: {}", plain_line(&text))),
             Event::ActionEnded {
                 invoked,
                 failed,
@@ -120,37 +130,60 @@ impl Progress for Lines {
             } => {
                 ended = Some(invoked.to_string());
                 let verdict = if failed { "Invoking failed" } else { "Invoked" };
-                format!("{invoked}: {verdict} after {}s", elapsed_ms / 1000)
+                Some(format!("{invoked}: {verdict} after {}s", elapsed_ms / 1000))
             }
             Event::Provisioning { address, provisioner } => {
-                begun = Some((address.to_string(), format!("provisioning with '{provisioner}'")));
-                format!("{address}: Provisioning with '{provisioner}'...")
+                Some(format!("{address}: Provisioning with '{provisioner}'..."))
             }
             Event::ProvisionerSays {
                 address,
                 provisioner,
                 line,
-            } => format!("{address} ({provisioner}): {}", plain_line(&line)),
-            Event::Provisioned {
-                address,
-                provisioner,
-                failed,
-            } => {
-                ended = Some(address.to_string());
-                let verdict = if failed { "failed" } else { "complete" };
-                format!("{address}: Provisioning with '{provisioner}' {verdict}")
-            }
+            } => Some(format!("{address} ({provisioner}): {}", plain_line(&line))),
+            // It is part of a change, whose end is told.
+            Event::Provisioned { .. } => None,
         };
+        let Some(line) = line else { return };
         self.note(&line, |running| {
             if let Some(ended) = ended {
                 running.remove(&ended);
             }
-            if let Some((what, doing)) = begun {
+            if let Some((what, doing, known_by)) = begun {
                 let since = Instant::now();
-                running.insert(what, Running { doing, since });
+                let running_now = Running {
+                    doing,
+                    known_by,
+                    since,
+                };
+                running.insert(what, running_now);
             }
         });
     }
+}
+
+/// Is it told when it begins, and no more?
+fn is_told_once(activity: Activity) -> bool {
+    matches!(activity, Activity::Refresh | Activity::Find)
+}
+
+/// What an object is known by, behind what is told of it.
+fn suffix(known_by: Option<&KnownBy>) -> String {
+    known_by.map_or_else(String::new, |by| {
+        format!(" [{}={}]", by.key, plain_line(&by.value))
+    })
+}
+
+/// What an object is known by, before how long something takes already.
+fn prefix(known_by: &KnownBy) -> String {
+    let value = plain_line(&known_by.value);
+    let count = value.chars().count();
+    if count <= LONGEST {
+        return format!("{}={value}, ", known_by.key);
+    }
+    let half = LONGEST / 2 - 1;
+    let start: String = value.chars().take(half).collect();
+    let end: String = value.chars().skip(count - half).collect();
+    format!("{}={start}...{end}, ", known_by.key)
 }
 
 /// What a provider says as one line that cannot steer the terminal.
@@ -169,6 +202,8 @@ fn doing(activity: Activity) -> &'static str {
         Activity::Open => "Opening",
         Activity::Renew => "Renewing",
         Activity::Close => "Closing",
+        Activity::Find => "Preparing import",
+        Activity::Import => "Importing",
     }
 }
 
@@ -182,5 +217,7 @@ fn done(activity: Activity) -> &'static str {
         Activity::Open => "Opening complete",
         Activity::Renew => "Renewal complete",
         Activity::Close => "Closing complete",
+        Activity::Find => "Import prepared",
+        Activity::Import => "Import complete",
     }
 }

@@ -8,7 +8,7 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_eval::decode_block;
 use ashlar_port::{Activity, Provider, ReadDataRequest};
 use ashlar_state::Status;
-use ashlar_value::{Mark, Path, Value};
+use ashlar_value::{Mark, Marks, Path, Value};
 
 use super::{
     Instance, Live,
@@ -21,6 +21,7 @@ use crate::{
     objchange::{mark_sensitive, planned_data_resource},
     provider_diags::place_all,
     stored_value::known_part,
+    watch::known_by,
 };
 
 /// What a data source gave.
@@ -102,7 +103,7 @@ impl Instance<'_, '_> {
                 diags,
             });
         }
-        let asked = self.ask_data(&*provider, &plain, &mut diags).await;
+        let asked = self.ask_data(&*provider, &plain, &marks, &mut diags).await;
         let nested = self.config.check.is_some();
         let mut failed = None;
         let value = match asked {
@@ -158,6 +159,7 @@ impl Instance<'_, '_> {
         &self,
         provider: &dyn Provider,
         config: &Value,
+        marks: &[(Path, Marks)],
         diags: &mut Diags,
     ) -> Result<Value, Diags> {
         let meta = self.engine.meta(&self.address.resource)?;
@@ -169,10 +171,14 @@ impl Instance<'_, '_> {
         };
         let answer = {
             let _permit = self.engine.permit().await;
-            let call = provider.read_data(request);
-            self.engine
-                .watched(&self.address, Activity::Read, call, |answer| answer.has_errors())
-                .await
+            let watch = self.engine.watch(&self.address, None, Activity::Read, None);
+            let answer = provider.read_data(request).await;
+            if !answer.has_errors() {
+                let value = answer.value.0.clone();
+                let value = value.map(|value| value.mark_paths(marks));
+                watch.completed(value.and_then(|value| known_by(&self.schema.block, &value)));
+            }
+            answer
         };
         diags.extend(place_all(answer.diags, &self.config.body, &self.address));
         if diags.has_errors() {

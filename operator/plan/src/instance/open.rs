@@ -84,10 +84,12 @@ impl<'a> Instance<'_, 'a> {
             if diags.has_errors() {
                 return Err(std::mem::take(diags));
             }
-            let call = provider.open_ephemeral(kind, &plain);
-            self.engine
-                .watched(&self.address, Activity::Open, call, |answer| answer.has_errors())
-                .await
+            let watch = self.engine.watch(&self.address, None, Activity::Open, None);
+            let answer = provider.open_ephemeral(kind, &plain).await;
+            if !answer.has_errors() {
+                watch.completed(None);
+            }
+            answer
         };
         let failed = answer.has_errors();
         diags.extend(place_all(answer.diags, body, &self.address));

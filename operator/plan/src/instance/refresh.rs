@@ -13,6 +13,7 @@ use crate::{
     engine::Engine,
     objchange::{mark_sensitive, non_null_write_only, normalize_null_blocks},
     provider_diags::place_in,
+    watch::known_by,
 };
 
 /// The object as it is now; `None` if it is gone. Warnings come back beside it.
@@ -36,10 +37,13 @@ pub async fn refresh(
     };
     let answer = {
         let _permit = engine.permit().await;
-        let call = provider.read(request);
-        engine
-            .watched(address, Activity::Refresh, call, |answer| answer.has_errors())
-            .await
+        let by = known_by(&schema.block, &object.value);
+        let watch = engine.watch(address, None, Activity::Refresh, by.clone());
+        let answer = provider.read(request).await;
+        if !answer.has_errors() {
+            watch.completed(by);
+        }
+        answer
     };
     let diags = place_in(answer.diags, body, address);
     if diags.has_errors() {
