@@ -5,6 +5,7 @@
 use std::io::{IsTerminal, Write};
 
 use ashlar_diag::{Diags, Sources, Style, render};
+use ashlar_syntax::enclosing_block;
 
 /// Prints in the style that fits where it prints to.
 #[derive(Clone, Copy)]
@@ -69,7 +70,9 @@ impl Printer {
     pub(crate) fn diags(&self, diags: &Diags, sources: &Sources) {
         let mut err = std::io::stderr().lock();
         for diag in diags {
-            let _ = writeln!(err, "{}", render(diag, sources, self.err).trim_end());
+            let block = diag.subject.and_then(|place| enclosing_block(sources, place));
+            let text = render(diag, sources, self.err, block.as_deref());
+            let _ = writeln!(err, "{}", text.trim_end());
         }
     }
 

@@ -33,6 +33,25 @@ pub struct Diag {
     pub address: Option<String>,
     /// An attribute path inside the object, printed (`.tags["a"]`), where the place could not be found in source.
     pub attribute: Option<String>,
+    /// What names in the expression at fault stand for, where somebody who may judge it has told; for the person at the command
+    /// line alone. `None` where nobody was asked.
+    pub values: Option<Vec<Named>>,
+}
+
+/// What a name stands for, in words that whoever evaluated it found fit to be shown: `var.x` and `is 3`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Named {
+    /// The name, as it is written.
+    pub name: String,
+    /// What is said of it.
+    pub is: String,
+}
+
+/// Without what is said of it: that is for one place alone.
+impl fmt::Debug for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (…)", self.name)
+    }
 }
 
 impl Diag {
@@ -46,6 +65,7 @@ impl Diag {
             context: None,
             address: None,
             attribute: None,
+            values: None,
         }
     }
 
@@ -68,6 +88,13 @@ impl Diag {
     #[must_use]
     pub fn or_at(mut self, span: Span) -> Self {
         self.subject = self.subject.or(Some(span));
+        self
+    }
+
+    /// Says what names in the expression at fault stand for.
+    #[must_use]
+    pub fn naming(mut self, values: Vec<Named>) -> Self {
+        self.values = Some(values);
         self
     }
 
@@ -136,6 +163,11 @@ impl Diags {
     /// How many.
     pub fn len(&self) -> usize {
         self.0.len()
+    }
+
+    /// Those that were found since there were so many.
+    pub fn since(&mut self, count: usize) -> impl Iterator<Item = &mut Diag> {
+        self.0.iter_mut().skip(count)
     }
 
     /// In the order found.

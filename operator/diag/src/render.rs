@@ -1,11 +1,11 @@
 //! The text form of a diagnostic for a terminal or a condition message.
 //!
-//! The layout is the one Terraform users know: a boxed summary, the place, the source line, the detail. It never
-//! shows values of variables; the source line is the user's own text.
+//! The layout is the one Terraform users know: a boxed summary, the place, the source line, what names in it stand for, the
+//! detail. It shows what the diagnostic's maker put into it, and the source line, which is the user's own text.
 
 use std::fmt::Write as _;
 
-use crate::{Diag, Severity, Sources, Span, shown};
+use crate::{Diag, Named, Severity, Sources, Span, shown};
 
 /// Whether the text carries ANSI colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,8 +16,9 @@ pub enum Style {
     Colour,
 }
 
-/// Renders one diagnostic, with its source line where the place is known; ends with a newline.
-pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
+/// Renders one diagnostic, with its source line where the place is known; ends with a newline. `block`: the head of the block
+/// around the place, if the caller knows it.
+pub fn render(diag: &Diag, sources: &Sources, style: Style, block: Option<&str>) -> String {
     let (colour, word) = match diag.severity {
         Severity::Error => ("31", "Error"),
         Severity::Warning => ("33", "Warning"),
@@ -34,7 +35,7 @@ pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
     lines.push(String::new());
     let mut placed = false;
     if let Some(span) = diag.subject
-        && let Some(text) = snippet(span, diag, sources, style)
+        && let Some(text) = snippet(span, diag, sources, style, block)
     {
         lines.extend(text);
         lines.push(String::new());
@@ -58,7 +59,13 @@ pub fn render(diag: &Diag, sources: &Sources, style: Style) -> String {
     out
 }
 
-fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<Vec<String>> {
+fn snippet(
+    span: Span,
+    diag: &Diag,
+    sources: &Sources,
+    style: Style,
+    block: Option<&str>,
+) -> Option<Vec<String>> {
     let source = sources.get(span.file)?;
     let place = sources.place(span)?;
     // Where it stands in the file; how Terraform counts inside JSON strings is another matter.
@@ -68,12 +75,8 @@ fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<V
     if let Some(address) = &diag.address {
         head = format!("  with {address},\n{head}");
     }
-    if let Some(context) = diag.context.filter(|context| context.file == span.file) {
-        let line = line_of(context.start);
-        let title = source.line(line).trim().trim_end_matches('{').trim();
-        if line < first && !title.is_empty() {
-            let _ = write!(head, ", in {title}");
-        }
+    if let Some(block) = block {
+        let _ = write!(head, ", in {block}");
     }
     head.push(':');
     let mut out: Vec<String> = head.lines().map(str::to_owned).collect();
@@ -87,7 +90,26 @@ fn snippet(span: Span, diag: &Diag, sources: &Sources, style: Style) -> Option<V
         };
         out.push(format!("{number:>4}: {}", shown(&text)));
     }
+    out.extend(values(diag, style));
     Some(out)
+}
+
+/// What names in the expression at fault stand for, below a rule.
+fn values(diag: &Diag, style: Style) -> Vec<String> {
+    let paint = |code: &str, text: &str| match style {
+        Style::Plain => text.to_owned(),
+        Style::Colour => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+    };
+    let said = diag
+        .values
+        .iter()
+        .flatten()
+        .map(|Named { name, is }| format!("    {} {} {}", paint("90", "│"), paint("1", name), shown(is)));
+    let mut lines: Vec<String> = said.collect();
+    if !lines.is_empty() {
+        lines.insert(0, format!("    {}", paint("90", "├────────────────")));
+    }
+    lines
 }
 
 fn underline(line: &str, number: usize, place: &crate::Place, starts: &[u32]) -> String {
@@ -115,11 +137,14 @@ mod tests {
             "Declare it with a variable block.",
         )
         .at(Span::new(file, 15, 20))
-        .within(Span::new(file, 0, 6));
-        let text = render(&diag, &sources, Style::Plain);
+        .naming(vec![Named {
+            name: "var.b".to_owned(),
+            is: "is 3".to_owned(),
+        }]);
+        let text = render(&diag, &sources, Style::Plain, Some("locals"));
         assert_eq!(
             text,
-            "╷\n│ Error: Reference to undeclared input variable\n│ \n│   on main.tf line 2, in locals:\n│    2:   a = var.b\n│ \n│ Declare it with a variable block.\n╵\n"
+            "╷\n│ Error: Reference to undeclared input variable\n│ \n│   on main.tf line 2, in locals:\n│    2:   a = var.b\n│     ├────────────────\n│     │ var.b is 3\n│ \n│ Declare it with a variable block.\n╵\n"
         );
     }
 }

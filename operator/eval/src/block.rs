@@ -13,7 +13,7 @@ use ashlar_value::{
 };
 
 use crate::{
-    Scope,
+    Blame, Scope,
     body::{self, Content, Item, nested_schema},
     dynamic::Spec,
     evaluate::{Binding, Eval, Frame, Functions, Root, resolve},
@@ -126,11 +126,17 @@ impl Decoder<'_> {
                 error.message
             );
             let context = given.name.span.to(given.expr.span);
-            diags.push(
-                Diag::error("Incorrect attribute value type", detail)
-                    .at(given.expr.span)
-                    .within(context),
-            );
+            let mut diag = Diag::error("Incorrect attribute value type", detail)
+                .at(given.expr.span)
+                .within(context);
+            diag.values = self.eval.as_ref().map(|eval| {
+                let frame = Frame {
+                    parent: None,
+                    binding: Binding::List(&source.locals),
+                };
+                eval.named(&finder::traversals(&given.expr), &frame, Blame::Content)
+            });
+            diags.push(diag);
             Value::unknown(attribute.ty())
         })
     }

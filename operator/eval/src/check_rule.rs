@@ -6,7 +6,7 @@ use ashlar_diag::{Diag, Diags, Span};
 use ashlar_syntax::{Block, Expr};
 use ashlar_value::{Mark, Type, Value, convert};
 
-use crate::{Scope, Shape, body, check_references, evaluate, finder, variable::arguments};
+use crate::{Blame, Scope, Shape, body, check_references, evaluate, finder, named, variable::arguments};
 
 /// What a block with a condition holds.
 pub const CONDITION: Shape = Shape {
@@ -112,7 +112,8 @@ impl CheckRule {
         };
         let text = text
             .unwrap_or_else(|| "The condition does not hold, and its message cannot be shown.".to_owned());
-        diags.push(Diag::error(Self::INVALID_VALUE, text).at(place));
+        let values = named(&self.condition, scope, Blame::Content);
+        diags.push(Diag::error(Self::INVALID_VALUE, text).at(place).naming(values));
         diags
     }
 

@@ -15,7 +15,7 @@ use ashlar_funcs::Caps;
 use ashlar_syntax::{Expr, ExprKind, Step, Traversal};
 use ashlar_value::{Dialect, Type, Value, convert};
 
-use crate::{Reference, Scope, access, budget::Constants, finder};
+use crate::{Blame, Reference, Scope, access, budget::Constants, finder, named};
 
 /// How deep expressions may be nested; chains of one binary operator do not count.
 pub(crate) const MAX_DEPTH: u32 = 400;
@@ -43,7 +43,12 @@ pub fn evaluate_as(expr: &Expr, ty: &Type, scope: &dyn Scope) -> (Value, Diags) 
         Ok(value) => (value, diags),
         Err(error) => {
             let detail = format!("The value of the expression does not fit: {}.", error.message);
-            diags.push(Diag::error("Incorrect value type", detail).at(expr.span));
+            let values = named(expr, scope, Blame::Content);
+            diags.push(
+                Diag::error("Incorrect value type", detail)
+                    .at(expr.span)
+                    .naming(values),
+            );
             (Value::unknown(ty.without_optional()), diags)
         }
     }
@@ -331,6 +336,7 @@ impl<'a> Eval<'a> {
         }
         self.steps.set(steps + 1);
         self.depth.set(depth + 1);
+        let told = diags.len();
         let value = match &expr.kind {
             ExprKind::Literal(literal) | ExprKind::JsonScalar(literal) => access::literal(literal),
             ExprKind::Traversal(traversal) => self.traversal(traversal, frame, diags),
@@ -371,6 +377,9 @@ impl<'a> Eval<'a> {
             ExprKind::Broken => Value::dynamic(),
         };
         self.depth.set(depth);
+        if diags.len() > told {
+            self.name_values(expr, frame, told, diags);
+        }
         if matches!(
             expr.kind,
             ExprKind::Tuple { .. } | ExprKind::Object { .. } | ExprKind::For(_) | ExprKind::Splat { .. }
@@ -411,6 +420,18 @@ impl<'a> Eval<'a> {
                 diags.push(Diag::error("Variables not allowed", detail).at(root.span));
                 Value::dynamic()
             }
+        }
+    }
+
+    /// The value that a traversal begins with, and how many steps it has taken already.
+    pub(crate) fn start(&self, traversal: &Traversal, frame: &Frame<'_>) -> Option<(Value, usize)> {
+        if let Some(value) = frame.name(&traversal.root.name) {
+            return Some((value.clone(), 0));
+        }
+        match &self.root {
+            Root::Module { found, .. } => found.get(&address(traversal)).cloned(),
+            Root::Plain { names, .. } => Some((names.get(&traversal.root.name)?.clone(), 0)),
+            Root::Constant => None,
         }
     }
 

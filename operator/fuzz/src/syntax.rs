@@ -93,6 +93,6 @@ fn told<'d>(sources: &Sources, check: &spans::Check<'_>, diags: impl Iterator<It
         for span in [diag.subject, diag.context].into_iter().flatten() {
             check.place(span);
         }
-        assert!(!render(diag, sources, Style::Colour).is_empty());
+        assert!(!render(diag, sources, Style::Colour, None).is_empty());
     }
 }

@@ -7,7 +7,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_config::{ModuleCall, ResourceConfig};
 use ashlar_diag::{Diag, Diags};
-use ashlar_eval::{Scope, evaluate};
+use ashlar_eval::{Blame, Scope, evaluate, named};
 use ashlar_syntax::Expr;
 use ashlar_value::{Data, Mark, Type, Value, convert};
 
@@ -44,15 +44,18 @@ pub(crate) fn expand_call(call: &ModuleCall, scope: &dyn Scope) -> Result<Expans
 
 /// Source: OpenTofu `internal/lang/evalchecks/eval_lifecycle_enabled.go`.
 fn expand_enabled(expr: &Expr, scope: &dyn Scope) -> Result<bool, Diags> {
-    let fail = |detail: &str| Diags::from(Diag::error(ENABLED, detail).at(expr.span));
+    let blame = |blame: Blame, detail: &str| fault(ENABLED, detail, expr, scope, blame);
+    let fail = |detail: &str| blame(Blame::Content, detail);
     let value = value_of(expr, scope)?;
     if value.marks().contains(Mark::Sensitive) {
-        return Err(fail(
+        return Err(blame(
+            Blame::Sensitive,
             "The enabled value is sensitive, and whether there is an instance would show it. Use a value that is not.",
         ));
     }
     if value.marks().contains(Mark::Ephemeral) {
-        return Err(fail(
+        return Err(blame(
+            Blame::Ephemeral,
             "The enabled value is ephemeral, so it may differ between plan and apply; use a lasting value.",
         ));
     }
@@ -61,7 +64,8 @@ fn expand_enabled(expr: &Expr, scope: &dyn Scope) -> Result<bool, Diags> {
         return Err(fail("The enabled value is null; it must be true or false."));
     }
     if !value.is_known() {
-        return Err(fail(
+        return Err(blame(
+            Blame::Unknown,
             "The enabled value depends on attributes that are not known before apply, so it cannot be told whether there is an \
              instance. Make it depend on known values only, or apply what it depends on first.",
         ));
@@ -78,11 +82,19 @@ fn value_of(expr: &Expr, scope: &dyn Scope) -> Result<Value, Diags> {
     if diags.has_errors() { Err(diags) } else { Ok(value) }
 }
 
+/// The fault of an argument, with what the names in it stand for.
+fn fault(summary: &'static str, detail: &str, expr: &Expr, scope: &dyn Scope, blame: Blame) -> Diags {
+    let values = named(expr, scope, blame);
+    Diag::error(summary, detail).at(expr.span).naming(values).into()
+}
+
 fn expand_count(expr: &Expr, scope: &dyn Scope) -> Result<i64, Diags> {
-    let fail = |detail: &str| Diags::from(Diag::error(COUNT, detail).at(expr.span));
+    let blame = |blame: Blame, detail: &str| fault(COUNT, detail, expr, scope, blame);
+    let fail = |detail: &str| blame(Blame::Content, detail);
     let value = value_of(expr, scope)?;
     if value.marks().contains(Mark::Ephemeral) {
-        return Err(fail(
+        return Err(blame(
+            Blame::Ephemeral,
             "The count value is ephemeral, so it may differ between plan and apply; use a lasting value.",
         ));
     }
@@ -91,7 +103,8 @@ fn expand_count(expr: &Expr, scope: &dyn Scope) -> Result<i64, Diags> {
         return Err(fail("The count value is null; it must be a whole number."));
     }
     if !value.is_known() {
-        return Err(fail(
+        return Err(blame(
+            Blame::Unknown,
             "The count value depends on attributes that are not known before apply, so it cannot be told how many \
              instances there will be. Make it depend on known values only, or apply what it depends on first.",
         ));
@@ -109,17 +122,18 @@ fn expand_count(expr: &Expr, scope: &dyn Scope) -> Result<i64, Diags> {
 }
 
 fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, Value>, Diags> {
-    let fail = |summary: &'static str, detail: &str| Diags::from(Diag::error(summary, detail).at(expr.span));
+    let blame = |blame: Blame, detail: &str| fault(FOR_EACH, detail, expr, scope, blame);
+    let fail = |summary: &'static str, detail: &str| fault(summary, detail, expr, scope, Blame::Content);
     let value = value_of(expr, scope)?;
     if value.marks().contains(Mark::Ephemeral) {
-        return Err(fail(
-            FOR_EACH,
+        return Err(blame(
+            Blame::Ephemeral,
             "The for_each value is ephemeral, so it may differ between plan and apply; use a lasting value.",
         ));
     }
     if value.marks().contains(Mark::Sensitive) {
-        return Err(fail(
-            FOR_EACH,
+        return Err(blame(
+            Blame::Sensitive,
             "The for_each value is sensitive, and its keys would be shown as part of addresses. Use keys that are not \
              sensitive; the values may be.",
         ));
@@ -132,8 +146,8 @@ fn expand_for_each(expr: &Expr, scope: &dyn Scope) -> Result<BTreeMap<Arc<str>, 
         ));
     }
     let unknown = || {
-        fail(
-            FOR_EACH,
+        blame(
+            Blame::Unknown,
             "The for_each value depends on attributes that are not known before apply, so it cannot be told which \
              instances there will be. Use keys that are known, with the unknown parts in the values only.",
         )

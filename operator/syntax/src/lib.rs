@@ -9,6 +9,7 @@ mod ast;
 mod body;
 mod collection;
 mod directive;
+mod enclosing;
 mod expr;
 #[cfg(test)]
 mod hostile;
@@ -27,6 +28,7 @@ pub use ast::{
     Attribute, BinaryOp, Block, Body, Call, Expr, ExprKind, For, Ident, Literal, ObjectItem, ObjectKey, Step,
     Traversal, UnaryOp,
 };
+pub use enclosing::enclosing_block;
 pub use ident::is_identifier;
 pub use json::{JsonItem, JsonObject, JsonString, Reading, Unread, Wanted};
 pub use unfinished::is_unfinished;

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use ashlar_diag::{Diag, Diags, Severity, Sources, Span, shown};
 use ashlar_runner::{Validated, read_folder, validate};
+use ashlar_syntax::enclosing_block;
 use serde_json::{Value as Json, json};
 
 use super::{inputs, packages::Fetched, session};
@@ -69,7 +70,7 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
 }
 
 /// Source of the form: Terraform `internal/command/views/validate.go`, `views/json/diagnostic.go`. The block around a place
-/// and the values that an expression had are not told: `context` is null and `values` empty.
+/// is not told of JSON: `context` is null there.
 fn answer(diags: &Diags, sources: &Sources) -> Json {
     let errors = diags.iter().filter(|diag| diag.is_error()).count();
     json!({
@@ -108,12 +109,12 @@ fn diagnostic(diag: &Diag, sources: &Sources) -> Json {
         "start": {"line": place.start.line, "column": place.start.column, "byte": byte(place.start.byte)},
         "end": end,
     });
-    out["snippet"] = snippet(span, wider, sources);
+    out["snippet"] = snippet(diag, span, wider, sources);
     out
 }
 
 /// The lines around a place, and where in them it is.
-fn snippet(span: Span, wider: usize, sources: &Sources) -> Json {
+fn snippet(diag: &Diag, span: Span, wider: usize, sources: &Sources) -> Json {
     let Some(source) = sources.get(span.file) else {
         return Json::Null;
     };
@@ -125,12 +126,14 @@ fn snippet(span: Span, wider: usize, sources: &Sources) -> Json {
         .line_starts()
         .get(first - 1)
         .map_or(start, |line| *line as usize);
+    let values = diag.values.iter().flatten();
+    let values = values.map(|named| json!({"traversal": named.name, "statement": named.is}));
     json!({
-        "context": Json::Null,
+        "context": enclosing_block(sources, span),
         "code": shown(&lines.join("\n")),
         "start_line": first,
         "highlight_start_offset": start.saturating_sub(from),
         "highlight_end_offset": (end + wider).saturating_sub(from),
-        "values": [],
+        "values": values.collect::<Vec<_>>(),
     })
 }

@@ -50,7 +50,7 @@ impl<'t> Case<'t> {
         let scope = MapScope::with_caps(names, Budget(AtomicUsize::new(1 << 24)));
         let (value, diags) = evaluate(&self.expr, &scope);
         for diag in diags.iter() {
-            drop(render(diag, &self.sources, ashlar_diag::Style::Plain));
+            drop(render(diag, &self.sources, ashlar_diag::Style::Plain, None));
         }
         (!diags.has_errors()).then_some(value)
     }

@@ -5,7 +5,7 @@
 //! at all is an error everywhere.
 
 use ashlar_diag::{Diag, Diags, Severity};
-use ashlar_eval::{CheckRule, Scope, evaluate};
+use ashlar_eval::{Blame, CheckRule, Scope, evaluate, named};
 use ashlar_value::{Data, Mark, Type, Value, convert};
 
 use super::Instance;
@@ -75,7 +75,10 @@ pub fn check(
             } else {
                 problem
             };
-            let mut diag = Diag::error(summary, said).at(condition.condition.span);
+            let values = named(&condition.condition, scope, Blame::Content);
+            let mut diag = Diag::error(summary, said)
+                .at(condition.condition.span)
+                .naming(values);
             diag.severity = failed;
             diags.push(diag);
             problems.extend((!problem.is_empty()).then(|| problem.clone()));
