@@ -18,7 +18,7 @@ use std::{ffi::OsString, process::ExitCode};
 use clap::Parser;
 
 use crate::{
-    args::{Cli, Command},
+    args::{Cli, Command, Words},
     printer::{Printer, Told},
 };
 
@@ -30,7 +30,26 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         Printer::new(true).error(&format!("{error}"));
         return ExitCode::from(126);
     }
-    let cli = match Cli::try_parse_from(args::with_two_dashes(arguments)) {
+    let words = Words::of(arguments, |name| std::env::var(name).ok());
+    let words = match words {
+        Ok(Words { chdir: None, words }) => Ok(words),
+        Ok(Words {
+            chdir: Some(folder),
+            words,
+        }) => match std::env::set_current_dir(&folder) {
+            Ok(()) => Ok(words),
+            Err(error) => Err(format!("-chdir={} cannot be done: {error}.", folder.display())),
+        },
+        Err(why) => Err(why),
+    };
+    let words = match words {
+        Ok(words) => words,
+        Err(why) => {
+            Printer::new(true).error(&why);
+            return ExitCode::FAILURE;
+        }
+    };
+    let cli = match Cli::try_parse_from(words) {
         Ok(cli) => cli,
         // As Terraform: 2 is said by --detailed-exitcode alone.
         Err(error) => {

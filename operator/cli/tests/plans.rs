@@ -259,3 +259,111 @@ fn a_constant_variable_says_where_a_module_is() {
     done(at, &["apply", "plan"]);
     assert_eq!(done(at, &["output", "-raw", "o"]), "two");
 }
+
+#[test]
+fn the_folder_and_more_options_come_from_the_command_line_and_the_environment() {
+    let folder = folder("variable \"v\" {}\noutput \"o\" {\n  value = var.v\n}\n");
+    let at = folder.path();
+    let output = Command::new(env!("CARGO_BIN_EXE_ashlar"))
+        .arg(format!("-chdir={}", at.display()))
+        .arg("apply")
+        .current_dir("/")
+        .env("TF_CLI_ARGS", "-no-color")
+        .env("TF_CLI_ARGS_apply", "-auto-approve -var 'v=a b'")
+        .env_remove("TF_WORKSPACE")
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    assert_eq!(done(at, &["output", "-raw", "o"]), "a b");
+    assert!(refused(at, &["-chdir=none", "plan"]).contains("-chdir=none cannot be done"));
+}
+
+#[test]
+fn variables_without_values_are_told_in_the_order_of_declaration() {
+    let folder = folder("variable \"b\" {}\nvariable \"c\" {\n  default = 1\n}\nvariable \"a\" {}\n");
+    let told = refused(folder.path(), &["plan", "-input=false"]);
+    let places: Vec<usize> = ["main.tf line 1:", "main.tf line 5:"]
+        .iter()
+        .map(|place| told.find(place).expect(&told))
+        .collect();
+    assert!(places.is_sorted(), "{told}");
+    assert_eq!(told.matches("No value for required variable").count(), 2);
+}
+
+#[test]
+fn a_plan_that_fails_is_shown_as_far_as_it_came() {
+    let folder = folder(
+        "resource \"terraform_data\" \"a\" {\n  input = \"x\"\n}\nresource \"terraform_data\" \"b\" {\n  input = \"y\"\n  lifecycle {\n    \
+         precondition {\n      condition     = terraform_data.a.input == \"z\"\n      error_message = \"Not z.\"\n    }\n  }\n}\n",
+    );
+    let at = folder.path();
+    let output = ashlar(at, &["plan", "-out=part"]);
+    assert_eq!(output.status.code(), Some(1));
+    let (printed, told) = (
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr),
+    );
+    assert!(
+        printed.contains("\nAshlar planned the following actions, but then encountered a problem:\n\n  # terraform_data.a will be \
+                          created\n")
+            && printed.ends_with("\nPlan: 1 to add, 0 to change, 0 to destroy.\n"),
+        "{printed}"
+    );
+    assert!(told.contains("Resource precondition failed"), "{told}");
+    assert!(done(at, &["show", "part"]).contains("encountered a problem"));
+    assert!(refused(at, &["apply", "part"]).contains("Cannot apply incomplete plan"));
+    assert_eq!(ashlar(at, &["apply", "-auto-approve"]).status.code(), Some(1));
+    assert!(!at.join("terraform.tfstate").exists());
+}
+
+#[test]
+fn an_import_into_nothing_tells_what_to_write() {
+    let folder = folder("resource \"terraform_data\" \"a\" {}\n");
+    let at = folder.path();
+    let told = refused(at, &["import", "terraform_data.b", "x"]);
+    assert!(
+        told.contains("resource address \"terraform_data.b\" does not exist in the configuration.")
+            && told.contains("resource \"terraform_data\" \"b\" {\n  # (resource arguments)\n}"),
+        "{told}"
+    );
+    std::fs::write(
+        at.join("main.tf"),
+        "resource \"terraform_data\" \"a\" {\n  input = none.x.y\n}\n",
+    )
+    .unwrap();
+    let told = refused(at, &["import", "terraform_data.a", "x"]);
+    assert!(!told.contains("targeting"), "{told}");
+}
+
+#[test]
+fn a_fault_is_told_with_its_block_and_the_values_that_may_be_shown() {
+    let folder = folder(
+        "variable \"n\" {\n  default = 3\n}\nvariable \"hush\" {\n  default   = \"secret\"\n  sensitive = true\n}\nresource \
+         \"terraform_data\" \"a\" {\n  lifecycle {\n    precondition {\n      condition     = var.n == 4 && var.hush == \"x\"\n      \
+         error_message = \"Not four.\"\n    }\n  }\n}\n",
+    );
+    let at = folder.path();
+    let told = refused(at, &["plan"]);
+    let want = "│   on main.tf line 11, in resource \"terraform_data\" \"a\":\n│   11:       condition     = var.n == 4 && var.hush == \"x\"\n│     \
+                ├────────────────\n│     │ var.n is 3\n│ \n│ Not four.\n";
+    assert!(told.contains(want), "{told}");
+    assert!(!told.contains("secret"), "{told}");
+    std::fs::write(
+        at.join("main.tf"),
+        "resource \"terraform_data\" \"a\" {}\nresource \"terraform_data\" \"b\" {\n  count = length(terraform_data.a.id)\n}\n",
+    )
+    .unwrap();
+    let told = refused(at, &["plan"]);
+    assert!(
+        told.contains("│ terraform_data.a.id is a string, known only after apply\n"),
+        "{told}"
+    );
+    std::fs::write(at.join("main.tf"), "locals {\n  a = {}\n  b = 1 + \"x\"\n}\n").unwrap();
+    let answer = ashlar(at, &["validate", "-json"]).stdout;
+    let answer: Json = serde_json::from_slice(&answer).unwrap();
+    assert_eq!(answer["diagnostics"][0]["snippet"]["context"], "locals");
+}

@@ -136,7 +136,10 @@ pub fn resolve_variables(
         mut places,
         mut refused,
     } = Resolved::default();
-    for (name, variable) in &module.variables {
+    // Faults are told in the order of declaration.
+    let mut declared: Vec<_> = module.variables.iter().collect();
+    declared.sort_by_key(|(_, variable)| variable.declared);
+    for (name, variable) in declared {
         let given = inputs.get(name).map(|input| match &input.value {
             InputValue::Value(value, place) => Given {
                 value: value.clone(),

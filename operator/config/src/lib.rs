@@ -43,7 +43,7 @@ pub use forms::{FORMS, Form};
 pub use inputs::{Absent, Input, InputValue, Origin, Resolved, parse_values_file, resolve_variables};
 pub use inputs_again::{to_be_given_again, variables_at_apply};
 pub use limits::limits;
-pub use load::{Files, is_config};
+pub use load::{Files, is_config, read_root};
 pub use model::{
     ActionConfig, ActionTrigger, Check, DependsOn, Endpoint, IgnoreChanges, Import, Lifecycle, Local, Module,
     ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta, ProviderRef, Provisioner,

@@ -138,6 +138,12 @@ pub(crate) fn read_module(
     (loader.module, loader.diags)
 }
 
+/// Reads the root module from its files alone, for who asks what it declares before anything is loaded.
+pub fn read_root(files: &Files, dialect: Dialect, sources: &mut Sources) -> (Module, Diags) {
+    let own = files.iter().filter(|(name, _)| !name.contains('/'));
+    read_module(own.cloned().collect(), dialect, sources, &mut HashMap::new())
+}
+
 /// Is a file of this name read as part of a module, if it stands in the module's folder?
 pub fn is_config(name: &str, dialect: Dialect) -> bool {
     let name = name.rsplit('/').next().unwrap_or(name);

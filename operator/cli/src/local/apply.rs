@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use anyhow::bail;
+use ashlar_config::Files;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
 use ashlar_port::{Record, RunStore, StopFlag};
@@ -14,13 +15,13 @@ use super::{
     gate,
     progress::Lines,
     saved,
-    session::{Session, masked},
+    session::{Asked, Session, masked},
 };
 use crate::{args::ApplyArgs, printer::Printer};
 
 /// Runs `ashlar apply`.
 pub(crate) async fn run(args: &ApplyArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    perform(args, false, printer).await
+    perform(args, args.destroy, printer).await
 }
 
 /// Runs `ashlar destroy`.
@@ -29,7 +30,7 @@ pub(crate) async fn destroy(args: &ApplyArgs, printer: &Printer) -> anyhow::Resu
 }
 
 async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let session = Session::open(&args.place, printer)?;
+    let session = Session::open(&args.basics.place, printer)?;
     let operation = if destroy {
         "OperationTypeDestroy"
     } else {
@@ -38,15 +39,23 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     let (store, recovered) = session.lock(operation).await?;
     let ready = match &args.plan {
         None => {
-            session
-                .plan(&recovered, &args.values, &args.choices, destroy, None)
-                .await?
+            let asked = Asked {
+                basics: &args.basics,
+                choices: &args.choices,
+                destroy,
+                generate: None,
+                more: Files::new(),
+            };
+            session.plan(&recovered, asked).await?
         }
         Some(_) if destroy => bail!(
             "A plan in a file says itself what is destroyed. Make one with `plan --destroy --out`, and apply that."
         ),
-        Some(path) => saved::open(&session, path, &args.values, &recovered)?,
+        Some(path) => saved::open(&session, path, &args.basics.values, &recovered)?,
     };
+    if ready.plan.errored {
+        return Ok(ExitCode::FAILURE);
+    }
     if !ready.plan.wants_apply() {
         return Ok(ExitCode::SUCCESS);
     }

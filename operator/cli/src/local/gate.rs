@@ -20,7 +20,7 @@ pub(crate) fn pass(args: &ApplyArgs, digest: &str, printer: &Printer) -> anyhow:
              approve it with --approve {digest}"
         );
     }
-    if !std::io::stdin().is_terminal() {
+    if !args.basics.asking.is_allowed() || !std::io::stdin().is_terminal() {
         bail!(
             "Nobody can be asked here. Approve the plan above with --approve {digest}, or any plan with --auto-approve."
         );

@@ -1,6 +1,7 @@
 //! Local mode: the same pipeline with a folder in place of the cluster.
 
 pub(crate) mod apply;
+pub(crate) mod asking;
 pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod gate;

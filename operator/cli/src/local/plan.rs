@@ -2,37 +2,56 @@
 
 use std::process::ExitCode;
 
-use super::{saved, session::Session};
+use ashlar_config::Files;
+
+use super::{
+    saved,
+    session::{Asked, Session},
+};
 use crate::{args::PlanArgs, printer::Printer};
 
 /// Runs the command.
 pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let session = Session::open(&args.place, printer)?;
+    let session = Session::open(&args.basics.place, printer)?;
     let (store, recovered) = session.lock("OperationTypePlan").await?;
     let ready = session
         .plan(
             &recovered,
-            &args.values,
-            &args.choices,
-            args.destroy,
-            args.generate_config_out.as_deref(),
+            Asked {
+                basics: &args.basics,
+                choices: &args.choices,
+                destroy: args.destroy,
+                generate: args.generate_config_out.as_deref(),
+                more: Files::new(),
+            },
         )
         .await?;
     drop(store);
     if args.steps {
         printer.result(&saved::steps(&ready.plan));
     }
-    let dir = match args.place.dir.to_str() {
+    let place = &args.basics.place;
+    let dir = match place.dir.to_str() {
         Some(".") => String::new(),
-        _ => format!("--dir {} ", args.place.dir.display()),
+        _ => format!("--dir {} ", place.dir.display()),
     };
     if let Some(path) = &args.out {
         let ground = saved::Ground::of(&recovered).within(&session.dir);
         saved::keep(path, &ready.bytes, &ground)?;
+        if ready.plan.errored {
+            printer.note(&format!(
+                "\nThe plan is kept in {} as far as planning came. It can be looked at, and not be applied.",
+                path.display()
+            ));
+            return Ok(ExitCode::FAILURE);
+        }
         printer.note(&format!(
             "\nThe plan is kept in {0}. Apply it with `ashlar apply {dir}{0}`.",
             path.display()
         ));
+    }
+    if ready.plan.errored {
+        return Ok(ExitCode::FAILURE);
     }
     if ready.plan.wants_apply() {
         printer.result(&format!(

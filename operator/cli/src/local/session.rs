@@ -16,10 +16,10 @@ use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_sources::Reach;
 use ashlar_store::{Recovered, file::FileStore, kube::SecretStates};
 
-use super::{identity::Identity, inputs, packages::Fetched, progress::Lines, workspace};
+use super::{asking, identity::Identity, inputs, packages::Fetched, progress::Lines, workspace};
 use crate::{
-    args::{Choices, Place, Values},
-    printer::Printer,
+    args::{Basics, Choices, Place},
+    printer::{Printer, Told},
 };
 
 /// A folder at work.
@@ -46,12 +46,24 @@ pub(crate) struct Ready {
     pub(crate) sources: Sources,
 }
 
-/// A plan with what is to be said of it.
+/// What came of planning, with what is to be said of it.
 pub(crate) struct Made {
-    pub(crate) ready: Ready,
+    /// The plan; with errors it is as far as planning came, if it came to anything.
+    pub(crate) ready: Option<Ready>,
     pub(crate) text: String,
     pub(crate) diags: Diags,
     pub(crate) sources: Sources,
+}
+
+/// What is to be planned.
+pub(crate) struct Asked<'a> {
+    pub(crate) basics: &'a Basics,
+    pub(crate) choices: &'a Choices,
+    pub(crate) destroy: bool,
+    /// The file for what is made up of imported objects that nothing declares.
+    pub(crate) generate: Option<&'a Path>,
+    /// What these files add to the root module.
+    pub(crate) more: Files,
 }
 
 impl<'a> Session<'a> {
@@ -80,33 +92,24 @@ impl<'a> Session<'a> {
         Ok((store, recovered))
     }
 
-    /// Plans and shows the plan.
-    pub(crate) async fn plan(
-        &self,
-        recovered: &Recovered,
-        values: &Values,
-        choices: &Choices,
-        destroy: bool,
-        generate: Option<&Path>,
-    ) -> anyhow::Result<Ready> {
-        let made = self
-            .make_plan(recovered, values, choices, destroy, generate, Files::new())
-            .await?;
+    /// Plans and shows the plan; with errors as far as planning came, marked as errored.
+    pub(crate) async fn plan(&self, recovered: &Recovered, asked: Asked<'_>) -> anyhow::Result<Ready> {
+        let made = self.make_plan(recovered, asked).await?;
         self.printer.result(&made.text);
         self.printer.diags(&made.diags, &made.sources);
-        Ok(made.ready)
+        made.ready.ok_or_else(|| Told.into())
     }
 
-    /// Plans the configuration, and with it what `more` files of the root module add to it.
-    pub(crate) async fn make_plan(
-        &self,
-        recovered: &Recovered,
-        values: &Values,
-        choices: &Choices,
-        destroy: bool,
-        generate: Option<&Path>,
-        more: Files,
-    ) -> anyhow::Result<Made> {
+    /// Plans and shows nothing.
+    pub(crate) async fn make_plan(&self, recovered: &Recovered, asked: Asked<'_>) -> anyhow::Result<Made> {
+        let Asked {
+            basics,
+            choices,
+            destroy,
+            generate,
+            more,
+        } = asked;
+        let dialect = basics.language.dialect;
         if let Some(why) = choices.conflict(destroy) {
             anyhow::bail!("{why}");
         }
@@ -124,7 +127,7 @@ impl<'a> Session<'a> {
             );
         }
         let mut sources = Sources::new();
-        let (given, faults) = inputs::gather(&self.dir, values, &mut sources)?;
+        let (mut given, faults) = inputs::gather(&self.dir, &basics.values, &mut sources)?;
         if faults.has_errors() {
             return Err(self.told(&faults, &sources));
         }
@@ -135,9 +138,10 @@ impl<'a> Session<'a> {
         } else {
             Mode::Normal
         };
-        let fetched = Fetched::open(&self.dir, &choices.fetching, self.printer)?;
+        let mut files = inputs::module_files(&self.dir, dialect)?;
+        asking::fill(&basics.asking, &files, dialect, &mut given);
+        let fetched = Fetched::open(&self.dir, &basics.fetching, self.printer)?;
         let again = (given.clone(), sources.clone());
-        let mut files = inputs::module_files(&self.dir, choices.language.dialect)?;
         files.extend(more);
         let request = PlanRequest {
             modules: Modules::Fetched(fetched.packages.clone()),
@@ -149,20 +153,20 @@ impl<'a> Session<'a> {
                 mode,
                 refresh: choices.refresh,
                 replace: choices.replace.clone(),
-                parallelism: choices.parallelism,
+                parallelism: basics.parallelism,
                 workspace: self.workspace.clone(),
-                dialect: choices.language.dialect,
+                dialect,
                 invoke: choices.invoke.iter().cloned().collect(),
                 selection: Selection {
-                    targets: choices.targets.clone(),
-                    excludes: choices.excludes.clone(),
+                    targets: choices.limits.targets.clone(),
+                    excludes: choices.limits.excludes.clone(),
                 },
             },
             state: recovered.state.clone(),
             folder: self.dir.clone(),
             confines: None,
             held: Vec::new(),
-            upgrade: choices.fetching.upgrade,
+            upgrade: basics.fetching.upgrade,
             generate: generate.map(generated_name),
         };
         let PlanOutcome {
@@ -179,18 +183,16 @@ impl<'a> Session<'a> {
             std::fs::write(file, text)
                 .with_context(|| format!("The file {} cannot be written", file.display()))?;
         }
-        let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
-            return Err(self.told(&diags, &sources));
-        };
-        let text = text::render(&plan, &schemas, self.printer.style());
-        let digest = self.identity.digest(&plan, recovered.begun.as_deref());
-        let ready = Ready {
+        let text = plan.as_ref().map_or_else(String::new, |(plan, _)| {
+            text::render(plan, &schemas, self.printer.style())
+        });
+        let ready = plan.map(|(plan, bytes)| Ready {
+            digest: self.identity.digest(&plan, recovered.begun.as_deref()),
             plan,
             bytes,
-            digest,
             inputs: again.0,
             sources: again.1,
-        };
+        });
         Ok(Made {
             ready,
             text,
@@ -257,6 +259,9 @@ pub(crate) fn masked(diags: Diags, redact: &Redactor) -> Diags {
     diags.map(|mut diag| {
         diag.summary = redact(&diag.summary).into();
         diag.detail = redact(&diag.detail);
+        for named in diag.values.iter_mut().flatten() {
+            named.is = redact(&named.is);
+        }
         diag
     })
 }

@@ -87,7 +87,7 @@ pub fn render(plan: &Plan, schemas: &Schemas, style: Style) -> String {
     }
     if !changes.is_empty() || !plan.invocations.is_empty() {
         out.push_str(if plan.errored {
-            "\nPlanning failed on the way; these actions were planned before that:\n"
+            "\nAshlar planned the following actions, but then encountered a problem:\n"
         } else {
             "\nAshlar will perform the following actions:\n"
         });
@@ -209,7 +209,7 @@ fn nothing_to_do(plan: &Plan, drift_shown: bool, ink: Ink, out: &mut String) {
             out,
             "\n{} {}",
             ink.bold_red("Planning failed."),
-            ink.bold("Nothing was planned before that.")
+            ink.bold("Ashlar encountered an error while generating this plan.")
         );
         return;
     }

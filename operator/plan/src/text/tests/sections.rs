@@ -165,7 +165,7 @@ fn nothing_to_do_and_failure_are_told() {
         &failed,
         expect![[r#"
 
-        Planning failed. Nothing was planned before that.
+        Planning failed. Ashlar encountered an error while generating this plan.
     "#]],
     );
 }

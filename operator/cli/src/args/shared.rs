@@ -1,0 +1,114 @@
+//! Arguments that several commands take.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args};
+
+/// Where the configuration is.
+#[derive(Args)]
+pub(crate) struct Place {
+    /// Folder of the root module and its state.
+    #[arg(long, default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Folder with provider packages (repeat for more); tried in order.
+    #[arg(
+        long = "mirror",
+        visible_alias = "plugin-dir",
+        env = "ASHLAR_PLUGIN_MIRROR",
+        value_delimiter = ':'
+    )]
+    pub(crate) mirrors: Vec<PathBuf>,
+}
+
+/// Values of variables.
+#[derive(Args)]
+pub(crate) struct Values {
+    /// Value of a variable: NAME=VALUE. Wins over files.
+    #[arg(long = "var")]
+    pub(crate) vars: Vec<String>,
+    /// File with values of variables. Later ones win.
+    #[arg(long = "var-file")]
+    pub(crate) var_files: Vec<PathBuf>,
+}
+
+/// What every run takes: where it is, with which values, and how it goes about it.
+#[derive(Args)]
+pub(crate) struct Basics {
+    #[command(flatten)]
+    pub(crate) place: Place,
+    #[command(flatten)]
+    pub(crate) values: Values,
+    #[command(flatten)]
+    pub(crate) asking: Asking,
+    /// Provider calls at once.
+    #[arg(long, default_value_t = 10)]
+    pub(crate) parallelism: usize,
+    #[command(flatten)]
+    pub(crate) fetching: Fetching,
+    #[command(flatten)]
+    pub(crate) language: Language,
+}
+
+/// May a person be asked?
+#[derive(Args)]
+pub(crate) struct Asking {
+    /// Ask at a terminal for values that variables need, and for the approval? `--input=false` asks for nothing.
+    #[arg(
+        long,
+        value_name = "BOOL",
+        default_value = "true",
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = truth,
+        action = ArgAction::Set
+    )]
+    input: bool,
+    /// The same as `--input=false`.
+    #[arg(long)]
+    no_input: bool,
+}
+
+impl Asking {
+    /// Is it allowed? The environment may forbid it, too, as with Terraform.
+    pub(crate) fn is_allowed(&self) -> bool {
+        let forbidden = std::env::var("TF_INPUT").is_ok_and(|text| truth(&text) == Ok(false));
+        self.input && !self.no_input && !forbidden
+    }
+}
+
+/// To what a run is limited.
+#[derive(Args, Default)]
+pub(crate) struct Limits {
+    /// Plan only this module, resource or instance, and what it needs (repeat for more).
+    #[arg(long = "target", value_name = "ADDRESS", conflicts_with = "excludes")]
+    pub(crate) targets: Vec<ashlar_addr::Target>,
+    /// Leave out this module, resource or instance, and what needs it (repeat for more).
+    #[arg(long = "exclude", value_name = "ADDRESS")]
+    pub(crate) excludes: Vec<ashlar_addr::Target>,
+}
+
+/// How modules that lie elsewhere are fetched.
+#[derive(Args)]
+pub(crate) struct Fetching {
+    /// Take the newest modules and providers that fit, and forget which ones were used so far.
+    #[arg(long)]
+    pub(crate) upgrade: bool,
+}
+
+/// Whose language it is.
+#[derive(Args)]
+pub(crate) struct Language {
+    /// Read the configuration as this product does: terraform or opentofu.
+    #[arg(long, default_value = "terraform")]
+    pub(crate) dialect: ashlar_value::Dialect,
+}
+
+/// A truth value in any spelling that Terraform's options take.
+pub(super) fn truth(text: &str) -> Result<bool, &'static str> {
+    match text {
+        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
+        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
+        _ => Err("either true or false should stand here"),
+    }
+}
