@@ -14,7 +14,7 @@ use std::{
 use tokio::{
     io::AsyncReadExt,
     net::unix::pipe::Receiver,
-    process::Child,
+    process::{Child, ChildStdin},
     time::{Instant, sleep_until, timeout},
 };
 
@@ -123,22 +123,30 @@ struct Running {
     group: Group,
     /// Is it supervised? Then it ends when its standard input does, which is when this is dropped.
     fenced: bool,
+    /// Its standard input, out of the child's hands: to wait for a child closes what that has.
+    input: Option<ChildStdin>,
 }
 
 impl Running {
-    fn of(child: Child, fenced: bool) -> Self {
+    fn of(mut child: Child, fenced: bool) -> Self {
+        let input = child.stdin.take();
         let mut group = Group::of(&child);
         if fenced {
             // Killed at once it could not end the others.
             group.release();
         }
-        Self { child, group, fenced }
+        Self {
+            child,
+            group,
+            fenced,
+            input,
+        }
     }
 
     /// Ends it and what it started.
     async fn end(mut self) -> io::Result<()> {
         if self.fenced {
-            drop(self.child.stdin.take());
+            drop(self.input.take());
             if timeout(PATIENCE, self.child.wait()).await.is_ok() {
                 return Ok(());
             }

@@ -66,7 +66,7 @@ fn start(request: Request, before: Vec<OsString>) -> Result<ExitStatus, LaunchEr
 /// Waits for one, and takes meanwhile what came to us and died, or the dead would use up the machine's process numbers.
 fn wait_for(child: u32) -> ExitStatus {
     loop {
-        match rustix::process::waitpid(None, WaitOptions::empty()) {
+        match rustix::process::wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if u32::try_from(pid.as_raw_nonzero().get()) == Ok(child) => {
                 return ExitStatus::from_raw(status.as_raw());
             }
@@ -86,7 +86,7 @@ fn end_all() {
             let _ = rustix::process::kill_process(child, Signal::KILL);
         }
         loop {
-            match rustix::process::waitpid(None, WaitOptions::NOHANG) {
+            match rustix::process::wait(WaitOptions::NOHANG) {
                 Ok(Some(_)) => {}
                 Ok(None) => break,
                 Err(_) => return,
