@@ -14,9 +14,9 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
-use ashlar_provider::{Fence, Launcher};
+use ashlar_provider::{Fence, Launcher, SchemaCache};
 use ashlar_provisioner::{LocalPrograms, Rules};
-use ashlar_runner::{Patience, Settings};
+use ashlar_runner::{BinaryDigests, Patience, Settings};
 use ashlar_sources::{Fetcher, Reach};
 use ashlar_store::kube::{OperatorKey, Presence};
 use futures::{StreamExt, channel::mpsc};
@@ -327,8 +327,8 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
         },
         // Each namespace has its own: see `Context::settings_in`.
         states: None,
-        schemas: Default::default(),
-        digests: Default::default(),
+        schemas: Arc::new(SchemaCache::kept_in(args.cache_dir.join("schemas"))),
+        digests: Arc::new(BinaryDigests::kept_in(args.cache_dir.join("schemas"))),
     };
     Ok((settings, own))
 }

@@ -35,7 +35,7 @@ pub struct Diag {
     pub attribute: Option<String>,
     /// What names in the expression at fault stand for, where somebody who may judge it has told; for the person at the command
     /// line alone. `None` where nobody was asked.
-    pub values: Option<Vec<Named>>,
+    pub values: Option<Box<[Named]>>,
 }
 
 /// What a name stands for, in words that whoever evaluated it found fit to be shown: `var.x` and `is 3`.
@@ -94,7 +94,7 @@ impl Diag {
     /// Says what names in the expression at fault stand for.
     #[must_use]
     pub fn naming(mut self, values: Vec<Named>) -> Self {
-        self.values = Some(values);
+        self.values = Some(values.into());
         self
     }
 

@@ -135,6 +135,7 @@ impl Decoder<'_> {
                     binding: Binding::List(&source.locals),
                 };
                 eval.named(&finder::traversals(&given.expr), &frame, Blame::Content)
+                    .into()
             });
             diags.push(diag);
             Value::unknown(attribute.ty())

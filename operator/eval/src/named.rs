@@ -45,7 +45,7 @@ impl Eval<'_> {
     pub(crate) fn name_values(&self, expr: &Expr, frame: &Frame<'_>, since: usize, diags: &mut Diags) {
         for diag in diags.since(since) {
             if diag.values.is_none() && diag.is_error() {
-                diag.values = Some(self.named(&in_question(expr, diag), frame, Blame::Content));
+                diag.values = Some(self.named(&in_question(expr, diag), frame, Blame::Content).into());
             }
         }
     }

@@ -379,7 +379,9 @@ impl Instance<'_, '_> {
         provider: &dyn Provider,
         imported: &Live,
     ) -> Result<(Option<Live>, Diags), Diags> {
-        refresh(self.engine, provider, &self.address, self.schema, imported, None).await
+        let (live, diags) =
+            refresh(self.engine, provider, &self.address, self.schema, imported, None).await?;
+        Ok((live.present(), diags))
     }
 
     /// The fault of an import of what is not there.

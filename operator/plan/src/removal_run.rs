@@ -13,10 +13,10 @@ use ashlar_addr::{
 };
 use ashlar_config::Tree;
 use ashlar_diag::Diags;
-use ashlar_graph::Graph;
+use ashlar_graph::{Graph, Turn};
 use ashlar_state::{Object, State};
 use ashlar_value::{Type, Value};
-use futures::future::join_all;
+use futures::{StreamExt, stream::FuturesUnordered};
 
 use crate::{
     engine::Engine,
@@ -101,26 +101,7 @@ pub(crate) fn selected(
     if selection.is_whole() {
         return whiches().collect();
     }
-    let mut graph = Graph::new();
-    for (address, deposed) in whiches() {
-        let (module, own) = (&address.resource.module, address.resource.config());
-        let object = Going::Object(Box::new((address.clone(), deposed)));
-        graph.add(object.clone());
-        let recorded = state
-            .current(&address)
-            .map(|current| current.dependencies.clone());
-        for dependency in recorded
-            .iter()
-            .flat_map(|all| all.iter())
-            .chain(more(&own).iter())
-        {
-            // Instances of one module do not depend on each other.
-            let within = (dependency.module == own.module).then(|| module.clone());
-            graph.depend(Going::Users(dependency.clone(), within), object.clone());
-        }
-        graph.depend(object.clone(), Going::Users(own.clone(), None));
-        graph.depend(object, Going::Users(own, Some(module.clone())));
-    }
+    let graph = goings(state, whiches(), more);
     let named = graph.nodes().filter(|node| match node {
         Going::Object(which) => selection.takes_alone(&which.0) != selection.targets.is_empty(),
         Going::Users(..) => false,
@@ -148,6 +129,35 @@ enum Going {
     Users(ConfigResource, Option<ModuleInstance>),
 }
 
+/// The order in which objects go, by what is recorded with the current ones; `more` tells of what they depend on beside that.
+fn goings(
+    state: &State,
+    whiches: impl Iterator<Item = Which>,
+    more: impl Fn(&ConfigResource) -> Arc<[ConfigResource]>,
+) -> Graph<Going> {
+    let mut graph = Graph::new();
+    for (address, deposed) in whiches {
+        let (module, own) = (&address.resource.module, address.resource.config());
+        let object = Going::Object(Box::new((address.clone(), deposed)));
+        graph.add(object.clone());
+        let recorded = state
+            .current(&address)
+            .map(|current| current.dependencies.clone());
+        for dependency in recorded
+            .iter()
+            .flat_map(|all| all.iter())
+            .chain(more(&own).iter())
+        {
+            // Instances of one module do not depend on each other.
+            let within = (dependency.module == own.module).then(|| module.clone());
+            graph.depend(Going::Users(dependency.clone(), within), object.clone());
+        }
+        graph.depend(object.clone(), Going::Users(own.clone(), None));
+        graph.depend(object, Going::Users(own, Some(module.clone())));
+    }
+    graph
+}
+
 /// Replaces what the ordinary plan found by the removal of the objects that are selected and, if those are all, of all outputs.
 pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, selection: &Selection) {
     found.changes.clear();
@@ -158,29 +168,72 @@ pub(crate) async fn plan_removals(engine: &Engine<'_>, found: &mut Found, select
     found.checks = unknown_checks(engine.tree, selection);
     let state = found.refreshed.clone();
     let removed = selected(&state, selection, |_| Arc::default());
-    let wanted = state
-        .objects()
-        .filter(|(address, deposed, _)| removed.contains(&(address.clone(), *deposed)));
-    let works = wanted.filter_map(|(address, deposed, object)| {
-        let resource = state.resources.get(&address.resource)?;
-        let stored = resource.provider_of(&address.key);
-        Some(plan_one(engine, stored, address, deposed, object))
-    });
-    for result in join_all(works).await {
-        match result {
-            Ok((change, diags)) => {
-                found.changes.push(change);
-                found.diags.extend(diags);
-            }
-            Err(diags) => found.diags.extend(diags),
-        }
-    }
+    plan_all(engine, found, &state, removed).await;
     let outputs = selection.is_whole().then_some(&state.outputs);
     found.outputs = outputs
         .into_iter()
         .flatten()
         .map(|(name, before)| (name.clone(), outputs::removal(before)))
         .collect();
+}
+
+/// Plans removals in the order in which they will be made: where one cannot be, what its object depends on has to stay, too.
+async fn plan_all(engine: &Engine<'_>, found: &mut Found, state: &State, removed: HashSet<Which>) {
+    let (deposed, current): (Vec<_>, Vec<_>) =
+        removed.into_iter().partition(|(_, deposed)| deposed.is_some());
+    let mut order = goings(state, current.iter().cloned(), |_| Arc::default());
+    if order.order().is_none() {
+        // What is recorded goes in a circle, which is told where the steps are made. Here all are looked at.
+        order = Graph::new();
+    }
+    for which in deposed.into_iter().chain(current) {
+        order.add(Going::Object(Box::new(which)));
+    }
+    let mut walk = order.walk();
+    let mut running = FuturesUnordered::new();
+    loop {
+        while let Some(turn) = walk.turn() {
+            match turn {
+                Turn::Run(going @ Going::Users(..)) => walk.done(&going, true),
+                Turn::Skip(going) => walk.done(&going, false),
+                Turn::Run(Going::Object(which)) => running.push(async move {
+                    let result = plan_which(engine, state, &which).await;
+                    (which, result)
+                }),
+            }
+        }
+        let Some((which, result)) = running.next().await else {
+            break;
+        };
+        let (change, diags) = match result {
+            Ok((change, diags)) => (change, diags),
+            Err(diags) => (None, diags),
+        };
+        walk.done(&Going::Object(which), !diags.has_errors());
+        found.changes.extend(change);
+        found.diags.extend(diags);
+    }
+}
+
+async fn plan_which(
+    engine: &Engine<'_>,
+    state: &State,
+    (address, deposed): &Which,
+) -> Result<(Option<Change>, Diags), Diags> {
+    let Some(resource) = state.resources.get(&address.resource) else {
+        return Ok((None, Diags::new()));
+    };
+    let instance = resource.instances.get(&address.key);
+    let object = match deposed {
+        Some(key) => instance.and_then(|instance| instance.deposed.get(key)),
+        None => instance.and_then(|instance| instance.current.as_ref()),
+    };
+    let Some(object) = object else {
+        return Ok((None, Diags::new()));
+    };
+    let stored = resource.provider_of(&address.key);
+    let (change, diags) = plan_one(engine, stored, address.clone(), *deposed, object).await?;
+    Ok((Some(change), diags))
 }
 
 /// Conditions are not evaluated, and nothing is counted that they are for, but outputs of the root module that go.

@@ -20,7 +20,7 @@ use ashlar_port::{
 };
 use ashlar_value::{
     Path, Type, Value, json, ops,
-    schema::{Attribute, AttributeType, Block, IdentitySchema, ProviderSchema, Schema},
+    schema::{Attribute, AttributeType, Block, IdentitySchema, Offered, ProviderSchema, Schema},
 };
 use async_trait::async_trait;
 
@@ -47,8 +47,8 @@ impl Builtin {
         SCHEMA
             .get_or_init(|| {
                 Arc::new(ProviderSchema {
-                    resources: BTreeMap::from([("terraform_data".into(), data_schema())]),
-                    data_sources: BTreeMap::from([("terraform_remote_state".into(), remote_state_schema())]),
+                    resources: Offered::from([("terraform_data".into(), data_schema())]),
+                    data_sources: Offered::from([("terraform_remote_state".into(), remote_state_schema())]),
                     functions: functions::signatures(),
                     move_resource_state: true,
                     ..ProviderSchema::default()

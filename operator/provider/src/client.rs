@@ -5,7 +5,7 @@
 use std::{future::Future, sync::Arc, time::Duration};
 
 use ashlar_port::{ProviderDiag, Told};
-use tonic::{Code, Response, Status, transport::Channel};
+use tonic::{Code, Response, Status, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 
 use crate::{
     fault::error,
@@ -107,6 +107,13 @@ impl CallError {
     }
 }
 
+/// Of a schema only what is remarked: all else is passed over as it is read.
+#[derive(Clone, PartialEq, prost::Message)]
+struct Remarks {
+    #[prost(message, repeated, tag = "4")]
+    diagnostics: Vec<Diagnostic>,
+}
+
 enum Service {
     Five(Client5<Channel>),
     Six(Client6<Channel>),
@@ -115,6 +122,7 @@ enum Service {
 /// A connected plugin.
 pub(crate) struct Client {
     service: Service,
+    channel: Channel,
     controller: GrpcControllerClient<Channel>,
     process: Arc<Process>,
     timeouts: Timeouts,
@@ -187,7 +195,8 @@ impl Client {
         tokio::spawn(follow_output(GrpcStdioClient::new(channel.clone()), log));
         Self {
             service,
-            controller: GrpcControllerClient::new(channel),
+            controller: GrpcControllerClient::new(channel.clone()),
+            channel,
             process,
             timeouts,
         }
@@ -207,6 +216,26 @@ impl Client {
             }
         };
         self.guarded(self.timeouts.schema, call).await
+    }
+
+    /// Has the plugin tell its schema once more, of which only remarks are read.
+    pub(crate) async fn schema_again(&self) -> Result<Vec<Diagnostic>, CallError> {
+        let path = match &self.service {
+            Service::Five(_) => "/tfplugin5.Provider/GetSchema",
+            Service::Six(_) => "/tfplugin6.Provider/GetProviderSchema",
+        };
+        let mut service = Grpc::new(self.channel.clone()).max_decoding_message_size(MESSAGE_LIMIT);
+        let call = async move {
+            let not_ready = |error| Status::unavailable(format!("{error}"));
+            service.ready().await.map_err(not_ready)?;
+            let request = tonic::Request::new(tfplugin::get_provider_schema::Request {});
+            let codec = tonic_prost::ProstCodec::<_, Remarks>::default();
+            service
+                .unary(request, PathAndQuery::from_static(path), codec)
+                .await
+        };
+        let remarks = self.guarded(self.timeouts.schema, call).await?;
+        Ok(remarks.diagnostics)
     }
 
     /// Invokes an action. Gives what is remarked at its end, or nothing where the plugin told of no end.

@@ -22,9 +22,9 @@ use crate::{
     fault::{self, Failed, as_diags, chain, plugin_error},
     known::KnownSchema,
     log::Redactor,
+    packed::{pack, unpack},
     process::{LaunchOptions, Process},
     proto::tfplugin::{self, Diagnostic},
-    schema::provider_schema,
     tls::Identity,
     wire,
 };
@@ -117,16 +117,28 @@ impl Plugin {
                 Some(known) if known.schema.get_provider_schema_optional => Ok(known.clone()),
                 // Plugins of the old SDK must be asked before anything else, though the answer is known.
                 Some(known) => {
-                    self.answer("GetProviderSchema", self.client.schema().await)?;
-                    Ok(known.clone())
+                    let told = self.answer("GetProviderSchema", self.client.schema_again().await)?;
+                    let diags = wire::diags(told);
+                    if has_errors(&diags) {
+                        Err(diags)
+                    } else {
+                        Ok(known.clone())
+                    }
                 }
-                None => self.ask_schema().await.map(Arc::new),
+                None => self.ask_schema().await.map(|(known, _)| known),
             }
         });
         known.await
     }
 
-    async fn ask_schema(&self) -> Result<KnownSchema, Failed> {
+    /// Takes it that the schema, which was just asked, is this.
+    pub(crate) fn inherit(&self, known: Arc<KnownSchema>) {
+        // One that is known already is the same.
+        let _ = self.known.set(known);
+    }
+
+    /// Asks for the schema; gives it also as it is kept.
+    pub(crate) async fn ask_schema(&self) -> Result<(Arc<KnownSchema>, Arc<[u8]>), Failed> {
         let mut response = self.answer("GetProviderSchema", self.client.schema().await)?;
         let mut diags = wire::diags(std::mem::take(&mut response.diagnostics));
         if has_errors(&diags) {
@@ -144,10 +156,16 @@ impl Plugin {
         for diag in diags {
             tracing::warn!(provider = %self.name, "{}: {}", diag.summary, diag.detail);
         }
-        let schema = provider_schema(response, identities.identity_schemas)
-            .map_err(|error| self.nonsense(format!("sent a schema that makes no sense: {error}")))?;
-        KnownSchema::new(schema)
-            .map_err(|error| self.nonsense(format!("sent a schema that makes no sense: {}", error.message)))
+        let senseless =
+            |error: &dyn Error| self.nonsense(format!("sent a schema that makes no sense: {error}"));
+        let packed: Arc<[u8]> = pack(response, identities.identity_schemas)
+            .map_err(|error| senseless(&error))?
+            .into();
+        let schema = unpack(packed.clone()).map_err(|error| senseless(&error))?;
+        let known = KnownSchema::new(schema).map_err(|error| {
+            self.nonsense(format!("sent a schema that makes no sense: {}", error.message))
+        })?;
+        Ok((Arc::new(known), packed))
     }
 
     /// The answer to `call`, or a remark why there is none.

@@ -1,15 +1,9 @@
 //! The providers of one run: each schema asked once, a process started when it is needed.
 //!
-//! Which binary stands for which provider was decided before. The process that told a schema becomes the first instance
-//! that is asked for, so a provider that is used once is started once.
+//! Which binary stands for which provider was decided before. Locally the process that told a schema becomes the first
+//! instance that is asked for, so a provider that is used once is started once.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    fs,
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Outside, Provider, Providers, States};
@@ -21,51 +15,9 @@ use crate::{
     fault::as_diags,
     known::KnownSchema,
     plugin::{Plugin, PluginOptions},
+    process::Environment,
+    schema_cache::{Binary, BinaryId, SchemaCache},
 };
-
-/// Schemas by the binary that told them; shared by all runs of a process.
-#[derive(Default)]
-pub struct SchemaCache(Mutex<HashMap<BinaryId, Arc<KnownSchema>>>);
-
-/// A binary that was not written since: the file, its length and its times.
-#[derive(Clone, PartialEq, Eq, Hash)]
-struct BinaryId {
-    path: PathBuf,
-    file: (u64, u64),
-    length: u64,
-    written: (i64, i64),
-    changed: (i64, i64),
-}
-
-impl BinaryId {
-    fn of(path: &Path) -> std::io::Result<Self> {
-        let metadata = fs::metadata(path)?;
-        Ok(Self {
-            path: path.to_owned(),
-            file: (metadata.dev(), metadata.ino()),
-            length: metadata.len(),
-            written: (metadata.mtime(), metadata.mtime_nsec()),
-            changed: (metadata.ctime(), metadata.ctime_nsec()),
-        })
-    }
-}
-
-impl SchemaCache {
-    fn get(&self, binary: &BinaryId) -> Option<Arc<KnownSchema>> {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .get(binary)
-            .cloned()
-    }
-
-    fn put(&self, binary: BinaryId, known: Arc<KnownSchema>) {
-        self.0
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(binary, known);
-    }
-}
 
 /// The providers of one run.
 pub struct Plugins {
@@ -77,7 +29,7 @@ pub struct Plugins {
 }
 
 struct Slot {
-    binary: PathBuf,
+    binary: Binary,
     /// The process that told the schema, or was only asked about configurations, and serves nobody yet. Held while a schema is asked, so it is asked once.
     spare: tokio::sync::Mutex<Option<Arc<dyn Provider>>>,
 }
@@ -85,7 +37,7 @@ struct Slot {
 impl Plugins {
     /// `binaries` names the program of each provider; the builtin one needs none, but ids for its objects and what other states hold.
     pub fn new(
-        binaries: BTreeMap<ashlar_addr::Provider, PathBuf>,
+        binaries: BTreeMap<ashlar_addr::Provider, Binary>,
         options: PluginOptions,
         schemas: Arc<SchemaCache>,
         outside: Arc<dyn Outside>,
@@ -141,22 +93,53 @@ impl Plugins {
         })
     }
 
-    async fn launch(
-        &self,
-        provider: &ashlar_addr::Provider,
-        slot: &Slot,
-    ) -> Result<(Arc<Plugin>, BinaryId), Diags> {
-        let binary = BinaryId::of(&slot.binary).map_err(|error| {
+    /// What stands for a binary that is not written to; an error names the provider.
+    fn id(provider: &ashlar_addr::Provider, binary: &Binary) -> Result<BinaryId, Diags> {
+        BinaryId::of(&binary.path).map_err(|error| {
             let detail = format!(
                 "The plugin of {} ({}) could not be read: {error}.",
                 provider.for_display(),
-                slot.binary.display()
+                binary.path.display()
             );
-            Diag::error("Failed to instantiate provider", detail)
-        })?;
-        let known = self.schemas.get(&binary);
-        let plugin = Plugin::start(provider, &slot.binary, &self.options, known).await?;
-        Ok((Arc::new(plugin), binary))
+            Diag::error("Failed to instantiate provider", detail).into()
+        })
+    }
+
+    /// What is known of a binary, asked of a process if nothing is. That is one of its own where the variables are not those of
+    /// this process: what whoever wrote a workspace chose (`LD_PRELOAD`) must not tell all others what a provider is like.
+    async fn known(
+        &self,
+        provider: &ashlar_addr::Provider,
+        slot: &Slot,
+        spare: &mut Option<Arc<dyn Provider>>,
+    ) -> Result<Arc<KnownSchema>, Diags> {
+        let id = Self::id(provider, &slot.binary)?;
+        if let Some(known) = self.schemas.get(&slot.binary, &id).await {
+            return Ok(known);
+        }
+        let mut options = self.options.clone();
+        let is_own = matches!(options.launch.environment, Environment::Only(_));
+        if is_own {
+            options.launch.environment = Environment::Only(Vec::new());
+            options.launch.readable.clear();
+        }
+        let plugin = Plugin::start(provider, &slot.binary.path, &options, None).await?;
+        let told = plugin.ask_schema().await;
+        let (known, packed) = match told {
+            Ok(told) => told,
+            Err(failed) => {
+                plugin.close().await;
+                return Err(as_diags(failed));
+            }
+        };
+        if is_own {
+            plugin.close().await;
+        } else {
+            plugin.inherit(known.clone());
+            *spare = Some(Arc::new(plugin));
+        }
+        self.schemas.put(&slot.binary, id, known.clone(), packed).await;
+        Ok(known)
     }
 }
 
@@ -168,18 +151,8 @@ impl Providers for Plugins {
         }
         let slot = self.slot(provider)?;
         let mut spare = slot.spare.lock().await;
-        if let Some(known) = BinaryId::of(&slot.binary)
-            .ok()
-            .and_then(|binary| self.schemas.get(&binary))
-        {
-            return Ok(known.schema.clone());
-        }
-        let (plugin, binary) = self.launch(provider, slot).await?;
-        let known = plugin.known().await.map_err(as_diags)?.clone();
-        let schema = known.schema.clone();
-        self.schemas.put(binary, known);
-        *spare = Some(plugin);
-        Ok(schema)
+        let known = self.known(provider, slot, &mut spare).await?;
+        Ok(known.schema.clone())
     }
 
     async fn start(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
@@ -187,12 +160,19 @@ impl Providers for Plugins {
             return Ok(Arc::new(Builtin::new(self.uuids.clone(), self.states.clone())));
         }
         let slot = self.slot(provider)?;
-        if let Some(spare) = slot.spare.lock().await.take() {
-            return Ok(spare);
-        }
-        let (plugin, binary) = self.launch(provider, slot).await?;
-        let known = plugin.known().await.map_err(as_diags)?.clone();
-        self.schemas.put(binary, known);
-        Ok(plugin)
+        let known = {
+            let mut spare = slot.spare.lock().await;
+            let known = match &*spare {
+                Some(_) => None,
+                None => Some(self.known(provider, slot, &mut spare).await?),
+            };
+            if let Some(spare) = spare.take() {
+                return Ok(spare);
+            }
+            known
+        };
+        let plugin = Plugin::start(provider, &slot.binary.path, &self.options, known).await?;
+        plugin.known().await.map_err(as_diags)?;
+        Ok(Arc::new(plugin))
     }
 }

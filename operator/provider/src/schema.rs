@@ -10,8 +10,7 @@ use std::{
 use ashlar_value::{
     Type, json,
     schema::{
-        Attribute, AttributeType, Block, Function, IdentitySchema, NestedBlock, Nesting, Parameter,
-        ProviderSchema, Schema,
+        Attribute, AttributeType, Block, Function, IdentitySchema, NestedBlock, Nesting, Parameter, Schema,
     },
 };
 
@@ -33,14 +32,14 @@ pub(crate) struct SchemaError {
 }
 
 impl SchemaError {
-    fn new(fault: impl Into<String>) -> Self {
+    pub(crate) fn new(fault: impl Into<String>) -> Self {
         Self {
             place: String::new(),
             fault: fault.into(),
         }
     }
 
-    fn inside(mut self, name: &str) -> Self {
+    pub(crate) fn inside(mut self, name: &str) -> Self {
         self.place = if self.place.is_empty() {
             name.to_owned()
         } else {
@@ -50,69 +49,11 @@ impl SchemaError {
     }
 }
 
-/// The whole schema of a provider, with the identity schemas by resource type.
-pub(crate) fn provider_schema(
-    sent: v6::SchemaResponse,
-    mut identities: HashMap<String, ResourceIdentitySchema>,
-) -> Result<ProviderSchema, SchemaError> {
-    let provider = sent
-        .provider
-        .ok_or_else(|| SchemaError::new("missing provider schema").inside("provider"))?;
-    let capabilities = sent.server_capabilities.unwrap_or_default();
-    let plain = |(name, sent): (String, v6::Schema)| {
-        let converted = schema(sent, None).map_err(|error| error.inside(&name))?;
-        Ok((Arc::from(name), converted))
-    };
-    Ok(ProviderSchema {
-        provider: schema(provider, None).map_err(|error| error.inside("provider"))?,
-        provider_meta: sent
-            .provider_meta
-            .map(|meta| schema(meta, None).map_err(|error| error.inside("provider_meta")))
-            .transpose()?,
-        resources: sent
-            .resource_schemas
-            .into_iter()
-            .map(|(name, sent)| {
-                let identity = identities.remove(&name);
-                let converted = schema(sent, identity).map_err(|error| error.inside(&name))?;
-                Ok((Arc::from(name), converted))
-            })
-            .collect::<Result<_, SchemaError>>()?,
-        data_sources: sent
-            .data_source_schemas
-            .into_iter()
-            .map(plain)
-            .collect::<Result<_, _>>()?,
-        ephemeral_resources: sent
-            .ephemeral_resource_schemas
-            .into_iter()
-            .map(plain)
-            .collect::<Result<_, _>>()?,
-        actions: sent
-            .action_schemas
-            .into_iter()
-            .map(|(name, sent)| {
-                let sent = sent.schema.unwrap_or_default();
-                let converted = schema(sent, None).map_err(|error| error.inside(&name))?;
-                Ok((Arc::from(name), converted.block))
-            })
-            .collect::<Result<_, SchemaError>>()?,
-        functions: sent
-            .functions
-            .into_iter()
-            .map(|(name, sent)| {
-                let converted = function(sent).map_err(|error| error.inside(&name))?;
-                Ok((Arc::from(name), converted))
-            })
-            .collect::<Result<_, SchemaError>>()?,
-        plan_destroy: capabilities.plan_destroy,
-        get_provider_schema_optional: capabilities.get_provider_schema_optional,
-        move_resource_state: capabilities.move_resource_state,
-        generate_resource_config: capabilities.generate_resource_config,
-    })
-}
-
-fn schema(sent: v6::Schema, identity: Option<ResourceIdentitySchema>) -> Result<Schema, SchemaError> {
+/// One type, with its identity schema.
+pub(crate) fn schema(
+    sent: v6::Schema,
+    identity: Option<ResourceIdentitySchema>,
+) -> Result<Schema, SchemaError> {
     Ok(Schema {
         version: sent.version,
         block: block(sent.block.unwrap_or_default())?,
@@ -120,7 +61,8 @@ fn schema(sent: v6::Schema, identity: Option<ResourceIdentitySchema>) -> Result<
     })
 }
 
-fn function(sent: tfplugin::Function) -> Result<Function, SchemaError> {
+/// The signature of a function.
+pub(crate) fn function(sent: tfplugin::Function) -> Result<Function, SchemaError> {
     let params = sent.parameters.into_iter().map(parameter);
     Ok(Function {
         params: params.collect::<Result<_, _>>()?,

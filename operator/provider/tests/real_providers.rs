@@ -144,8 +144,11 @@ impl Setup {
     }
 
     fn with(&self, binaries: BTreeMap<Address, PathBuf>) -> Plugins {
+        let binaries = binaries
+            .into_iter()
+            .map(|(provider, path)| (provider, path.into()));
         Plugins::new(
-            binaries,
+            binaries.collect(),
             self.options(),
             self.schemas.clone(),
             Arc::new(NoOutside),
@@ -263,11 +266,11 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
         .schema(&address)
         .await
         .unwrap_or_else(|diags| panic!("{diags}"));
-    assert_eq!(setup.running(), 1, "the schema is asked of a process");
+    assert_eq!(setup.running(), 0, "the schema is asked of a process of its own");
     let provider = configured(&plugins, source).await;
-    assert_eq!(setup.running(), 1, "and that process is the first instance");
+    assert_eq!(setup.running(), 1, "and another one is the first instance");
 
-    let resource = &schema.resources[kind];
+    let resource = schema.resources.get(kind).unwrap();
     let ty = resource.block.ty();
     let settings = config(&resource.block, given);
     none(provider.validate_resource(kind, &settings).await);
@@ -386,7 +389,7 @@ async fn ephemeral_resources_over_both_protocols() {
     let kind = "random_password";
     let schema = five.schema().await.unwrap();
     let wanted = config(
-        &schema.ephemeral_resources[kind].block,
+        &schema.ephemeral_resources.get(kind).unwrap().block,
         &[("length", Value::number(12_i64))],
     );
     none(five.validate_ephemeral(kind, &wanted).await);
@@ -399,7 +402,7 @@ async fn ephemeral_resources_over_both_protocols() {
     let six = configured(&plugins, "forge.test/studio/kiln").await;
     let kind = "kiln_key";
     let schema = six.schema().await.unwrap();
-    let block = &schema.ephemeral_resources[kind].block;
+    let block = &schema.ephemeral_resources.get(kind).unwrap().block;
     let of = |fail: &str| {
         let given = [
             ("name", text("k")),
@@ -488,7 +491,7 @@ async fn identity_and_data() {
     let plugins = setup.plugins(&["forge.test/studio/kiln"]);
     let provider = configured(&plugins, "forge.test/studio/kiln").await;
     let schema = provider.schema().await.unwrap();
-    let brick = &schema.resources["kiln_brick"];
+    let brick = schema.resources.get("kiln_brick").unwrap();
     assert!(brick.identity.is_some());
     let settings = config(&brick.block, &[("name", text("b"))]);
     let prior = Value::null(brick.block.ty());
@@ -520,7 +523,7 @@ async fn identity_and_data() {
     );
 
     let pot = config(
-        &schema.data_sources["kiln_pot"].block,
+        &schema.data_sources.get("kiln_pot").unwrap().block,
         &[("name", text("nobody"))],
     );
     let request = ReadDataRequest {
@@ -555,7 +558,7 @@ async fn refusals_carry_their_path() {
     let provider = configured(&plugins, "hashicorp/random").await;
     let schema = provider.schema().await.unwrap();
     let settings = config(
-        &schema.resources["random_string"].block,
+        &schema.resources.get("random_string").unwrap().block,
         &[("length", Value::number(0_i64))],
     );
     let diags = provider.validate_resource("random_string", &settings).await;
@@ -578,7 +581,7 @@ async fn the_fence_holds() {
     let schema = provider.schema().await.unwrap();
 
     // A folder that was not granted can be neither read ...
-    let block = &schema.data_sources["local_file"].block;
+    let block = &schema.data_sources.get("local_file").unwrap().block;
     for (path, readable) in [(secret.clone(), false), (setup.world().join("mine"), true)] {
         fs::write(&path, "secret").unwrap();
         let settings = config(block, &[("filename", text(path.to_str().unwrap()))]);
@@ -598,7 +601,7 @@ async fn the_fence_holds() {
         );
     }
     // ... nor written.
-    let block = &schema.resources["local_file"].block;
+    let block = &schema.resources.get("local_file").unwrap().block;
     for (path, writable) in [
         (setup.root.path().join("new"), false),
         (setup.world().join("new"), true),
@@ -654,7 +657,7 @@ async fn a_crash_is_an_error_that_names_the_provider() {
         r#"[{"op":"plan_create","crash":true}]"#,
     )
     .unwrap();
-    let block = &schema.resources["kiln_pot"].block;
+    let block = &schema.resources.get("kiln_pot").unwrap().block;
     let settings = config(block, &[("name", text("a"))]);
     let prior = Value::null(block.ty());
     let request = PlanRequest {
@@ -691,7 +694,7 @@ async fn a_hanging_call_ends_with_the_process() {
     let plugins = setup.plugins(&["forge.test/studio/kiln"]);
     let provider = configured(&plugins, "forge.test/studio/kiln").await;
     let schema = provider.schema().await.unwrap();
-    let block = &schema.resources["kiln_pot"].block;
+    let block = &schema.resources.get("kiln_pot").unwrap().block;
     let settings = config(block, &[("name", text("a"))]);
     let prior = Value::null(block.ty());
     let request = PlanRequest {
@@ -843,14 +846,17 @@ async fn schemas_are_kept_by_binary() {
     let provider = second.start(&address).await.unwrap();
     assert!(Arc::ptr_eq(&schema, &provider.schema().await.unwrap()));
     assert!(
-        schema.resources["time_static"]
+        schema
+            .resources
+            .get("time_static")
+            .unwrap()
             .block
             .ty()
             .to_string()
             .contains("rfc3339 = string")
     );
     assert_eq!(
-        schema.resources["time_static"].block.attributes["id"].ty(),
+        schema.resources.get("time_static").unwrap().block.attributes["id"].ty(),
         Type::String
     );
 }

@@ -4,6 +4,7 @@
 //! and plans are kept, who may approve, and what is shown are the caller's business.
 
 mod apply;
+mod binary_digests;
 mod files;
 mod functions;
 mod inspect;
@@ -22,6 +23,7 @@ mod validate;
 
 pub use apply::{ApplyOutcome, ApplyRequest, apply, check_given, planned_inputs};
 pub use ashlar_apply::{Counts, Patience};
+pub use binary_digests::BinaryDigests;
 pub use files::Files;
 pub use functions::ProviderFunctions;
 pub use inspect::{schemas_of_plan, schemas_of_state};

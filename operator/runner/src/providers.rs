@@ -14,11 +14,12 @@ use ashlar_diag::{Diag, Diags};
 use ashlar_plan::ProviderPin;
 use ashlar_port::Outside;
 use ashlar_provider::{
-    Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Redactor, Timeouts,
+    Binary, Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Redactor, Timeouts,
 };
 use ashlar_state::State;
 
 use crate::{
+    binary_digests::BinaryDigests,
     files::Files,
     lock_file::{LockFile, Locked},
     redact::Redaction,
@@ -29,7 +30,7 @@ use crate::{
 /// Binaries chosen for a run.
 #[derive(Default)]
 pub(crate) struct Chosen {
-    pub(crate) binaries: BTreeMap<Provider, PathBuf>,
+    pub(crate) binaries: BTreeMap<Provider, Binary>,
     pub(crate) pins: Vec<ProviderPin>,
     /// What is settled by this choice.
     pub(crate) locks: LockFile,
@@ -71,7 +72,7 @@ pub(crate) async fn choose(
             });
             if let Some(((binary, pin), mut locked)) = diags.take(found) {
                 locked.constraints = constraints.canonical();
-                chosen.binaries.insert(provider.clone(), binary);
+                chosen.binaries.insert(provider.clone(), known(binary, &pin));
                 chosen.pins.push(pin);
                 chosen.locks.0.insert(provider, locked);
             }
@@ -115,7 +116,9 @@ pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Re
             if pin.digest != wanted.digest {
                 return Err(gone("its binary is another one now".to_owned()));
             }
-            chosen.binaries.insert(wanted.provider.clone(), binary);
+            chosen
+                .binaries
+                .insert(wanted.provider.clone(), known(binary, &pin));
             chosen.pins.push(pin);
         }
         Ok(chosen)
@@ -135,7 +138,7 @@ fn out_of_range(provider: &Provider, constraints: &Constraints, locked: &Locked)
 /// What is settled of a package; one that is not what was settled of it before is refused.
 fn lock(
     mirrors: &Mirrors,
-    digests: &crate::settings::BinaryDigests,
+    digests: &BinaryDigests,
     provider: &Provider,
     package: &Package,
     before: Option<&Locked>,
@@ -167,7 +170,7 @@ fn lock(
 
 fn pin(
     mirrors: &Mirrors,
-    digests: &crate::settings::BinaryDigests,
+    digests: &BinaryDigests,
     provider: &Provider,
     package: &Package,
 ) -> Result<(PathBuf, ProviderPin), Diags> {
@@ -182,6 +185,13 @@ fn pin(
         digest,
     };
     Ok((binary, pin))
+}
+
+fn known(path: PathBuf, pin: &ProviderPin) -> Binary {
+    Binary {
+        path,
+        digest: Some(pin.digest.clone()),
+    }
 }
 
 async fn blocking<T: Send + 'static>(

@@ -1,16 +1,12 @@
 //! What is the same for all runs of a process.
 
-use std::{
-    collections::HashMap,
-    path::{Path, PathBuf},
-    sync::{Arc, Mutex, PoisonError},
-    time::SystemTime,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use ashlar_port::States;
 use ashlar_provider::{Fence, Launcher, SchemaCache};
 use ashlar_provisioner::Rules;
-use sha2::{Digest, Sha256};
+
+use crate::binary_digests::BinaryDigests;
 
 /// Settings of a process that runs workspaces.
 #[derive(Clone)]
@@ -37,31 +33,4 @@ pub struct Settings {
     pub schemas: Arc<SchemaCache>,
     /// Digests of binaries known already.
     pub digests: Arc<BinaryDigests>,
-}
-
-/// SHA-256 of plugin binaries, computed once for a file that was not written since.
-#[derive(Default)]
-pub struct BinaryDigests(Mutex<HashMap<PathBuf, Known>>);
-
-/// Length, time of the last write, and digest.
-type Known = (u64, Option<SystemTime>, String);
-
-impl BinaryDigests {
-    /// `sha256:` and 64 hex digits. Reads the whole file the first time: call it where blocking is allowed.
-    pub fn of(&self, path: &Path) -> std::io::Result<String> {
-        let metadata = std::fs::metadata(path)?;
-        let written = metadata.modified().ok();
-        let known = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((length, time, digest)) = known().get(path)
-            && *length == metadata.len()
-            && *time == written
-        {
-            return Ok(digest.clone());
-        }
-        let mut hash = Sha256::new();
-        std::io::copy(&mut std::fs::File::open(path)?, &mut hash)?;
-        let digest = format!("sha256:{}", hex::encode(hash.finalize()));
-        known().insert(path.to_owned(), (metadata.len(), written, digest.clone()));
-        Ok(digest)
-    }
 }

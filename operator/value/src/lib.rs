@@ -11,6 +11,7 @@ pub mod json;
 mod marks;
 pub mod msgpack;
 mod number;
+mod offered;
 pub mod ops;
 mod path;
 mod refinement;

@@ -4,6 +4,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+pub use crate::offered::{Maker, Offered};
 use crate::{ObjectAttr, ObjectType, PathStep, Type};
 
 /// All that a provider offers.
@@ -14,13 +15,13 @@ pub struct ProviderSchema {
     /// The `provider_meta` block, if the provider takes one.
     pub provider_meta: Option<Schema>,
     /// Managed resource types.
-    pub resources: BTreeMap<Arc<str>, Schema>,
+    pub resources: Offered<Schema>,
     /// Data sources.
-    pub data_sources: BTreeMap<Arc<str>, Schema>,
+    pub data_sources: Offered<Schema>,
     /// Ephemeral resource types.
-    pub ephemeral_resources: BTreeMap<Arc<str>, Schema>,
+    pub ephemeral_resources: Offered<Schema>,
     /// Actions: what the `config` block of each holds.
-    pub actions: BTreeMap<Arc<str>, Block>,
+    pub actions: Offered<Block>,
     /// Functions.
     pub functions: BTreeMap<Arc<str>, Function>,
     /// Does the provider want to be asked to plan deletions?

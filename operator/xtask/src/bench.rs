@@ -9,6 +9,7 @@ mod eval;
 mod eval_rows;
 mod layers;
 mod measure;
+mod schema;
 mod table;
 mod tree;
 mod tree_config;
@@ -26,6 +27,7 @@ pub(crate) struct Args {
 enum What {
     Engine(engine::Args),
     Eval(eval::Args),
+    Schema(schema::Args),
     Tree(tree::Args),
 }
 
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     match &args.what {
         What::Engine(args) => engine::run(args),
         What::Eval(args) => eval::run(args),
+        What::Schema(args) => schema::run(args),
         What::Tree(args) => tree::run(args),
     }
 }

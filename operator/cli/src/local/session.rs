@@ -10,9 +10,9 @@ use anyhow::Context;
 use ashlar_config::{Files, Input};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
-use ashlar_provider::{Fence, Launcher, Redactor};
+use ashlar_provider::{Fence, Launcher, Redactor, SchemaCache};
 use ashlar_provisioner::{LocalPrograms, Rules};
-use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
+use ashlar_runner::{BinaryDigests, Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_sources::Reach;
 use ashlar_store::{Recovered, file::FileStore, kube::SecretStates};
 
@@ -249,8 +249,8 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
             agent: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         },
         states: Some(Arc::new(SecretStates::OfPerson)),
-        schemas: Default::default(),
-        digests: Default::default(),
+        schemas: Arc::new(SchemaCache::kept_in(cache_folder(dir).join("schemas"))),
+        digests: Arc::new(BinaryDigests::kept_in(cache_folder(dir).join("schemas"))),
     })
 }
 

@@ -227,7 +227,7 @@ fn own_arguments_may_not_refer_to_the_resource() {
     let (tree, _) = load_text(text, &mut sources);
     let provider = provider();
     let (resource, config) = tree.root().resources.iter().next().unwrap();
-    let diags = crate::self_references(resource, config, &provider.resources[&resource.kind]);
+    let diags = crate::self_references(resource, config, provider.resources.get(&resource.kind).unwrap());
     assert_eq!(
         diags.iter().map(|diag| &*diag.summary).collect::<Vec<_>>(),
         ["Self-referential block"]

@@ -46,7 +46,7 @@ pub struct Settled {
 }
 
 impl Instance<'_, '_> {
-    /// Plans this instance from its prior object. Its preconditions have been checked.
+    /// Plans this instance from its prior object, of one that is gone from what its provider remembers. Its preconditions have been checked.
     pub async fn plan_change(
         &self,
         provider: &dyn Provider,
@@ -67,7 +67,7 @@ impl Instance<'_, '_> {
         self.add(&mut diags, remarks)
             .inspect_err(|_| self.engine.refuse(&self.config.body, &self.schema.block))?;
 
-        let tainted = prior.filter(|prior| prior.status == Status::Tainted);
+        let tainted = prior.filter(|prior| prior.status == Status::Tainted && !prior.value.is_null());
         let null = Value::null(self.schema.block.ty());
         let usable = prior.filter(|prior| prior.status != Status::Tainted);
         let prior_value = usable.map_or(&null, |prior| &prior.value);

@@ -93,6 +93,7 @@ impl Instance<'_, '_> {
             previous = Some(live);
         }
         let mut refreshed = previous.clone();
+        let mut gone = None;
         let fresh = importing.is_some();
         if let (Some(live), true, false) = (&previous, options.refresh, fresh) {
             let (live, remarks) = refresh(
@@ -105,7 +106,9 @@ impl Instance<'_, '_> {
             )
             .await?;
             diags.extend(remarks);
-            refreshed = live;
+            // What the provider remembers of what is gone it is given back.
+            gone = live.value.is_null().then(|| live.clone());
+            refreshed = live.present();
         }
         if let Some(live) = &mut refreshed {
             live.create_before_destroy = self.create_before_destroy;
@@ -159,7 +162,10 @@ impl Instance<'_, '_> {
             force_replace,
             planned: None,
         };
-        let planned = match self.plan_change(provider, refreshed.as_ref(), settled).await {
+        let planned = match self
+            .plan_change(provider, refreshed.as_ref().or(gone.as_ref()), settled)
+            .await
+        {
             Ok(planned) => planned,
             Err(faults) => {
                 diags.extend(faults);

@@ -62,3 +62,10 @@ pub struct Live {
     /// Its identity.
     pub identity: Option<Value>,
 }
+
+impl Live {
+    /// Nothing where it is gone.
+    pub fn present(self) -> Option<Self> {
+        (!self.value.is_null()).then_some(self)
+    }
+}

@@ -6,7 +6,7 @@ use ashlar_addr::ResourceInstance;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Activity, Provider, ReadRequest};
 use ashlar_syntax::Body;
-use ashlar_value::schema::Schema;
+use ashlar_value::{Value, schema::Schema};
 
 use super::Live;
 use crate::{
@@ -16,7 +16,8 @@ use crate::{
     watch::known_by,
 };
 
-/// The object as it is now; `None` if it is gone. Warnings come back beside it.
+/// The object as it is now. Of one that is gone the value is null, and what else the provider told of it goes into the plan of
+/// what takes its place. Warnings come back beside it.
 pub async fn refresh(
     engine: &Engine<'_>,
     provider: &dyn Provider,
@@ -24,7 +25,7 @@ pub async fn refresh(
     schema: &Schema,
     object: &Live,
     body: Option<&Body>,
-) -> Result<(Option<Live>, Diags), Diags> {
+) -> Result<(Live, Diags), Diags> {
     let (current, marks) = object.value.clone().unmark_deep_with_paths();
     let meta = engine.meta(&address.resource)?;
     let request = ReadRequest {
@@ -62,8 +63,17 @@ pub async fn refresh(
     let Some(state) = answer.value.state else {
         return Err(invalid("no object at all"));
     };
+    let identity = answer.value.identity.filter(|identity| !identity.is_null());
+    let is_known = identity.as_ref().is_none_or(Value::is_wholly_known);
+    let private = answer.value.private.into();
     if state.is_null() {
-        return Ok((None, diags));
+        let gone = Live {
+            value: state,
+            private,
+            identity: identity.filter(|_| is_known),
+            ..object.clone()
+        };
+        return Ok((gone, diags));
     }
     if !state.is_wholly_known() {
         return Err(invalid("values that are not known"));
@@ -77,22 +87,18 @@ pub async fn refresh(
         };
         return Err(leaked.iter().flat_map(fault).collect());
     }
-    let identity = answer.value.identity.filter(|identity| !identity.is_null());
-    if identity
-        .as_ref()
-        .is_some_and(|identity| !identity.is_wholly_known())
-    {
+    if !is_known {
         return Err(unknown_identity(address).into());
     }
     let state = normalize_null_blocks(&schema.block, &state);
     let value = mark_sensitive(&schema.block, state.mark_paths(&marks));
     let fresh = Live {
         value,
-        private: answer.value.private.into(),
+        private,
         identity,
         ..object.clone()
     };
-    Ok((Some(fresh), diags))
+    Ok((fresh, diags))
 }
 
 /// The fault of an identity that is not known where it must be.

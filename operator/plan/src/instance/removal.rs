@@ -84,7 +84,7 @@ impl Removal<'_, '_> {
             )
             .await?;
             diags.extend(remarks);
-            refreshed = live;
+            refreshed = live.present();
         }
         let change = match &refreshed {
             Some(live) if plan && self.forgets => Some(self.forget(live)),

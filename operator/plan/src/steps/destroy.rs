@@ -33,7 +33,8 @@ pub(super) fn link(
     let mut linker = Linker { draft, joins };
     linker.link_successors(acts);
     let mut own: BTreeMap<ConfigResource, Vec<&Act<'_>>> = BTreeMap::new();
-    for act in acts {
+    // Nothing is done with what is only judged.
+    for act in acts.iter().filter(|act| !matches!(act.op, Op::Assert(_))) {
         own.entry(act.change.address.resource.config())
             .or_default()
             .push(act);

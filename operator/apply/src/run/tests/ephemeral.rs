@@ -258,7 +258,7 @@ impl Provider for Fake {
     }
 
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
-        let ty = schema().resources["f_box"].block.ty();
+        let ty = schema().resources.get("f_box").unwrap().block.ty();
         let object = json::decode(request.json, &ty).unwrap();
         Answer::ok(Some(answered(&object, "leaks in upgrade")))
     }

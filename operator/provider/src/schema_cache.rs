@@ -1,0 +1,330 @@
+//! Schemas by the binary that told them, in memory and in a folder, so that each binary is asked once.
+//!
+//! In memory a binary is a file that was not written since; in the folder it is its SHA-256, so that what is kept there serves
+//! other processes, after a restart and beside this one. A file is there whole or not at all; one that is damaged is removed,
+//! and the provider is asked again. Nothing here fails a run: what cannot be kept is asked anew.
+
+use std::{
+    collections::HashMap,
+    fs,
+    io::{self, Read, Write},
+    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, SystemTime},
+};
+
+use sha2::{Digest, Sha256};
+
+use crate::{known::KnownSchema, packed::unpack};
+
+/// Most that the folder keeps; a large provider takes about one MiB.
+const FOLDER_LIMIT: u64 = 256 << 20;
+/// Larger files are none of ours.
+const FILE_LIMIT: u64 = 256 << 20;
+/// A file that is still being written is younger.
+const DRAFT_AGE: Duration = Duration::from_secs(600);
+/// How the names of kept schemas end.
+const SUFFIX: &str = ".schema";
+
+/// A provider's program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binary {
+    /// Where it is.
+    pub path: PathBuf,
+    /// `sha256:` and its SHA-256 in hex, if that is known: without it its schema is kept in memory alone.
+    pub digest: Option<String>,
+}
+
+impl From<PathBuf> for Binary {
+    fn from(path: PathBuf) -> Self {
+        Self { path, digest: None }
+    }
+}
+
+/// Schemas known already; shared by all runs of a process.
+#[derive(Default)]
+pub struct SchemaCache {
+    known: Mutex<HashMap<BinaryId, Arc<KnownSchema>>>,
+    folder: Option<PathBuf>,
+}
+
+/// A binary that was not written since: the file, its length and its times.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub(crate) struct BinaryId {
+    path: PathBuf,
+    file: (u64, u64),
+    length: u64,
+    written: (i64, i64),
+    changed: (i64, i64),
+}
+
+impl BinaryId {
+    pub(crate) fn of(path: &Path) -> io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            file: (metadata.dev(), metadata.ino()),
+            length: metadata.len(),
+            written: (metadata.mtime(), metadata.mtime_nsec()),
+            changed: (metadata.ctime(), metadata.ctime_nsec()),
+        })
+    }
+}
+
+impl SchemaCache {
+    /// One that also keeps schemas in this folder, which others may use at the same time. It is made when it is needed.
+    pub fn kept_in(folder: PathBuf) -> Self {
+        Self {
+            folder: Some(folder),
+            ..Self::default()
+        }
+    }
+
+    /// The schema of a binary, if any process was told it. `id` is the binary's.
+    pub(crate) async fn get(&self, binary: &Binary, id: &BinaryId) -> Option<Arc<KnownSchema>> {
+        if let Some(known) = self.known().get(id) {
+            return Some(known.clone());
+        }
+        let file = self.file(binary)?;
+        let read = tokio::task::spawn_blocking(move || read(&file)).await.ok()??;
+        let known = Arc::new(KnownSchema::new(unpack(read).ok()?).ok()?);
+        // Who was faster has it already, with what was unpacked of it.
+        Some(self.known().entry(id.clone()).or_insert(known).clone())
+    }
+
+    /// Takes in what a process of this binary told, and how that is packed.
+    pub(crate) async fn put(
+        &self,
+        binary: &Binary,
+        id: BinaryId,
+        known: Arc<KnownSchema>,
+        packed: Arc<[u8]>,
+    ) {
+        self.known().insert(id.clone(), known);
+        let Some((folder, file)) = self.folder.clone().zip(self.file(binary)) else {
+            return;
+        };
+        let binary = binary.clone();
+        let kept = tokio::task::spawn_blocking(move || keep(&folder, &file, &binary, &id, &packed)).await;
+        match kept {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => {
+                tracing::warn!(%error, "a provider's schema could not be kept; it is asked again")
+            }
+            Err(error) => tracing::warn!(%error, "a provider's schema could not be kept; it is asked again"),
+        }
+    }
+
+    fn known(&self) -> std::sync::MutexGuard<'_, HashMap<BinaryId, Arc<KnownSchema>>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn file(&self, binary: &Binary) -> Option<PathBuf> {
+        let digest = binary.digest.as_deref()?.strip_prefix("sha256:")?;
+        let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_digest.then(|| {
+            self.folder
+                .as_ref()
+                .map(|folder| folder.join(format!("{digest}{SUFFIX}")))
+        })?
+    }
+}
+
+/// What is kept in a file, if it is whole; removes it if it is not.
+fn read(file: &Path) -> Option<Arc<[u8]>> {
+    let opened = fs::File::open(file).ok()?;
+    let mut bytes = Vec::new();
+    let read = (&opened).take(FILE_LIMIT + 1).read_to_end(&mut bytes);
+    let is_whole = read.is_ok() && bytes.len() as u64 <= FILE_LIMIT;
+    let bytes: Arc<[u8]> = bytes.into();
+    if is_whole && unpack(bytes.clone()).is_ok() {
+        // What is used is kept longest. A folder that cannot be written to is no reason to ask again.
+        let _ = opened.set_modified(SystemTime::now());
+        return Some(bytes);
+    }
+    tracing::warn!(file = %file.display(), "a kept schema is damaged or of another release; the provider is asked again");
+    let _ = fs::remove_file(file);
+    None
+}
+
+/// Keeps it under its name, if the binary is still the one of that digest, and makes room.
+fn keep(folder: &Path, file: &Path, binary: &Binary, id: &BinaryId, packed: &[u8]) -> io::Result<()> {
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    // The process that told it was started from what lies there now; the digest may have been taken of what was there before.
+    let mut hash = Sha256::new();
+    io::copy(&mut fs::File::open(&binary.path)?, &mut hash)?;
+    let digest = format!("sha256:{}", hex::encode(hash.finalize()));
+    if binary.digest.as_deref() != Some(&*digest) || BinaryId::of(&binary.path)? != *id {
+        return Ok(());
+    }
+    fs::create_dir_all(folder)?;
+    make_room(folder, packed.len() as u64)?;
+    let draft = folder.join(format!(
+        ".{}-{}",
+        std::process::id(),
+        NEXT.fetch_add(1, Ordering::Relaxed)
+    ));
+    let written = write(&draft, packed).and_then(|()| fs::rename(&draft, file));
+    if written.is_err() {
+        let _ = fs::remove_file(&draft);
+    }
+    written
+}
+
+fn write(draft: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    let mut file = options.write(true).create_new(true).mode(0o600).open(draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}
+
+/// Removes drafts that nobody writes any more, and the schemas that were not used for longest, until `more` bytes fit.
+fn make_room(folder: &Path, more: u64) -> io::Result<()> {
+    let mut kept = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let Ok(metadata) = entry.metadata() else { continue };
+        let used = metadata.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') {
+            if used.elapsed().is_ok_and(|age| age > DRAFT_AGE) {
+                let _ = fs::remove_file(entry.path());
+            }
+        } else if name.ends_with(SUFFIX) {
+            kept.push((used, metadata.len(), entry.path()));
+        }
+    }
+    let mut total = more + kept.iter().map(|(_, length, _)| length).sum::<u64>();
+    kept.sort();
+    for (_, length, path) in kept {
+        if total <= FOLDER_LIMIT {
+            break;
+        }
+        fs::remove_file(path)?;
+        total -= length;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::{packed::pack, proto::tfplugin6 as v6};
+
+    /// A binary and a folder of kept schemas.
+    struct Setup {
+        root: tempfile::TempDir,
+        binary: Binary,
+    }
+
+    impl Setup {
+        fn new() -> Self {
+            let root = tempfile::tempdir().unwrap();
+            let path = root.path().join("terraform-provider-x");
+            fs::write(&path, "program").unwrap();
+            let digest = Some(format!("sha256:{}", hex::encode(Sha256::digest("program"))));
+            let binary = Binary { path, digest };
+            Self { root, binary }
+        }
+
+        fn folder(&self) -> PathBuf {
+            self.root.path().join("schemas")
+        }
+
+        fn id(&self) -> BinaryId {
+            BinaryId::of(&self.binary.path).unwrap()
+        }
+
+        fn files(&self) -> Vec<PathBuf> {
+            let files = fs::read_dir(self.folder()).map_or_else(|_| Vec::new(), Iterator::collect);
+            files.into_iter().map(|entry| entry.unwrap().path()).collect()
+        }
+
+        async fn put(&self) {
+            let sent = v6::SchemaResponse {
+                provider: Some(v6::Schema::default()),
+                resource_schemas: HashMap::from([("a_pot".to_owned(), v6::Schema::default())]),
+                ..Default::default()
+            };
+            let packed: Arc<[u8]> = pack(sent, HashMap::new()).unwrap().into();
+            let known = KnownSchema::new(unpack(packed.clone()).unwrap()).unwrap();
+            let cache = SchemaCache::kept_in(self.folder());
+            cache.put(&self.binary, self.id(), known.into(), packed).await;
+        }
+
+        /// Does a new process know the schema?
+        async fn is_known(&self) -> bool {
+            let cache = SchemaCache::kept_in(self.folder());
+            let known = cache.get(&self.binary, &self.id()).await;
+            known.is_some_and(|known| known.schema.resources.get("a_pot").is_some())
+        }
+    }
+
+    #[tokio::test]
+    async fn what_one_process_was_told_serves_the_next() {
+        let setup = Setup::new();
+        assert!(!setup.is_known().await);
+        setup.put().await;
+        assert!(setup.is_known().await);
+        assert_eq!(setup.files().len(), 1, "no draft is left");
+    }
+
+    #[tokio::test]
+    async fn what_is_damaged_is_dropped_and_made_again() {
+        let setup = Setup::new();
+        setup.put().await;
+        let file = setup.files().remove(0);
+        let whole = fs::read(&file).unwrap();
+        for damaged in [&b""[..], b"ashlar schema 1\n", &whole[..whole.len() - 1]] {
+            fs::write(&file, damaged).unwrap();
+            assert!(!setup.is_known().await);
+            assert!(!file.exists(), "nobody stumbles over it again");
+            setup.put().await;
+            assert!(setup.is_known().await);
+        }
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_under_the_digest_of_another_binary() {
+        let setup = Setup::new();
+        fs::write(&setup.binary.path, "other program").unwrap();
+        setup.put().await;
+        assert!(setup.files().is_empty());
+        let unnamed = Setup {
+            binary: setup.binary.path.clone().into(),
+            ..setup
+        };
+        unnamed.put().await;
+        assert!(unnamed.files().is_empty());
+    }
+
+    #[test]
+    fn what_was_not_used_for_longest_makes_room() {
+        let root = tempfile::tempdir().unwrap();
+        let put = |name: &str, length: u64, age: u64| {
+            let file = fs::File::create(root.path().join(name)).unwrap();
+            file.set_len(length).unwrap();
+            let then = SystemTime::now() - Duration::from_secs(age);
+            file.set_modified(then).unwrap();
+        };
+        put("old.schema", FOLDER_LIMIT / 2, 90);
+        put("used.schema", FOLDER_LIMIT / 2, 10);
+        put(".1-1", 1, 2 * DRAFT_AGE.as_secs());
+        put(".2-1", 1, 1);
+        put("other", FOLDER_LIMIT, 900);
+        make_room(root.path(), 1).unwrap();
+        let mut left: Vec<_> = fs::read_dir(root.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
+        left.sort();
+        assert_eq!(left, [".2-1", "other", "used.schema"]);
+    }
+}
