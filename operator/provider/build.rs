@@ -13,6 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     tonic_prost_build::configure()
         .build_server(false)
         .build_transport(false)
+        .codec_path("crate::codec::Bounded")
         .compile_fds(descriptors)?;
     Ok(())
 }

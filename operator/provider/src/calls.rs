@@ -335,7 +335,7 @@ impl Plugin {
         asked: &ImportRequest<'_>,
     ) -> Result<Answer<(Vec<ImportedObject>, Option<Deferred>)>, Failed> {
         const CALL: &str = "ImportResourceState";
-        let (_, types) = self.resource(asked.kind).await?;
+        let (known, types) = self.resource(asked.kind).await?;
         let (id, identity) = match asked.of {
             Imported::Id(id) => (id.to_owned(), None),
             Imported::Identity(identity) => (String::new(), Some(identity)),
@@ -352,7 +352,12 @@ impl Plugin {
         let mut found = Vec::new();
         for object in response.imported_resources {
             // Objects of other types may come with it; each is read by its own schema.
-            let (_, types) = self.resource(&object.type_name).await?;
+            let Some(types) = known.resource(&object.type_name) else {
+                return Err(self.nonsense(format!(
+                    "answered {CALL} with an object of type {:?}, which its schema does not have",
+                    object.type_name
+                )));
+            };
             let identity = wire::decode_identity(object.identity, types.identity.as_ref());
             found.push(ImportedObject {
                 kind: object.type_name,
@@ -521,7 +526,7 @@ impl Plugin {
         if let Some(error) = response.error {
             return Ok(Err(FunctionFault {
                 argument: error.function_argument,
-                message: error.text,
+                message: wire::cut(error.text, wire::LONGEST_DETAIL),
             }));
         }
         let result = wire::decode(response.result, &signature.result);
@@ -560,6 +565,7 @@ impl Plugin {
     }
 }
 
+/// As Terraform says it.
 fn unknown(what: &str, kind: &str) -> Failed {
     vec![error(format!("unknown {what} {kind:?}"), "")]
 }

@@ -1,14 +1,21 @@
 //! Calls to a plugin of either generation, each of which ends: with an answer, with the process, or with its time.
 //!
 //! The two services differ in the names of calls only (and in schemas, see `schema`). Nothing here knows values.
+//!
+//! Calls of the protocol that nobody here makes: `GetMetadata` and `GetFunctions`, because the whole schema is asked once
+//! for each binary and holds what they would tell; `ListResource` and `ValidateListResourceConfig`, because query files
+//! are not run; those of state stores, because states are kept by the operator alone (`state_store` blocks are refused
+//! where they stand). Providers that offer these are used for all else.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{error::Error, future::Future, sync::Arc, time::Duration};
 
 use ashlar_port::{ProviderDiag, Told};
+use prost::Message;
 use tonic::{Code, Response, Status, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 
 use crate::{
-    fault::error,
+    codec::CROWDED,
+    fault::{chain, error},
     handshake::Generation,
     log::PluginLog,
     process::Process,
@@ -47,6 +54,10 @@ impl Default for Timeouts {
 
 /// Largest message either way: what plugins built with terraform-plugin-go send and take.
 const MESSAGE_LIMIT: usize = 256 << 20;
+/// So many messages of an action at work are told, and so many remarks on its end are kept; of a sane one all are.
+const ACTION_LIMIT: usize = 10_000;
+/// What tonic says of a message over the limit.
+const TOO_LARGE: &str = "Error, decoded message length too large";
 /// How long an orderly end may take, as in go-plugin.
 const GRACE: Duration = Duration::from_secs(2);
 
@@ -55,10 +66,25 @@ const GRACE: Duration = Duration::from_secs(2);
 pub(crate) enum CallError {
     /// The process ended; how.
     Ended(Arc<str>),
+    /// The process had ended before; how.
+    Gone(Arc<str>),
     /// It took too long, and the process was killed.
     Slow(Duration),
+    /// What was to be sent, or what was sent, is larger than any message may be.
+    Large(Way),
     /// gRPC says no.
     Refused(Status),
+}
+
+/// Which way a message goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// To the plugin.
+    Asked,
+    /// From the plugin.
+    Answered,
+    /// From the plugin, and small only while it is not read.
+    Crowded,
 }
 
 impl CallError {
@@ -67,19 +93,43 @@ impl CallError {
         matches!(self, Self::Refused(status) if status.code() == Code::Unimplemented)
     }
 
-    /// As Terraform sums it up, naming the provider.
-    pub(crate) fn diag(&self, provider: &str, call: &str) -> ProviderDiag {
+    /// As Terraform sums it up, naming the provider. `last` is the call during which the process ended, where that is known.
+    pub(crate) fn diag(&self, provider: &str, call: &str, last: Option<&str>) -> ProviderDiag {
         let (summary, detail) = match self {
             Self::Ended(how) => (
                 "Plugin did not respond",
                 format!("The plugin of {provider} ended while it was asked for {call}: {how}"),
             ),
+            Self::Gone(how) => (
+                "Plugin did not respond",
+                match last {
+                    Some(last) => format!(
+                        "The plugin of {provider} could not be asked for {call}: it had ended while it was asked for {last}: {how}"
+                    ),
+                    None => format!(
+                        "The plugin of {provider} could not be asked for {call}: it had ended before: {how}"
+                    ),
+                },
+            ),
             Self::Slow(limit) => (
                 "Plugin did not respond",
-                format!(
-                    "The plugin of {provider} did not answer {call} within {} s and was ended.",
-                    limit.as_secs()
-                ),
+                format!("The plugin of {provider} did not answer {call} within {limit:?} and was ended."),
+            ),
+            Self::Large(way) => (
+                "Plugin error",
+                match way {
+                    Way::Asked => format!(
+                        "What {provider} is to be told with {call} has more than {} MiB, which is the most that plugins take. Split up the resource, or keep large content elsewhere.",
+                        MESSAGE_LIMIT >> 20
+                    ),
+                    Way::Answered => format!(
+                        "The plugin of {provider} answered {call} with more than {} MiB, which is the most that is taken. Split up the resource, or keep large content elsewhere.",
+                        MESSAGE_LIMIT >> 20
+                    ),
+                    Way::Crowded => format!(
+                        "The plugin of {provider} answered {call} with more parts (remarks, attributes, paths) than any sane answer has; it was not read. This is a bug of the provider."
+                    ),
+                },
             ),
             Self::Refused(status) => match status.code() {
                 Code::Unavailable => (
@@ -98,7 +148,10 @@ impl CallError {
                     "Plugin error",
                     format!(
                         "The plugin of {provider} answered {call} with an unexpected error ({code:?}): {}",
-                        status.message()
+                        match status.source() {
+                            Some(cause) => format!("{}: {}", status.message(), chain(cause)),
+                            None => status.message().to_owned(),
+                        }
                     ),
                 ),
             },
@@ -135,6 +188,9 @@ macro_rules! calls {
             &self,
             request: tfplugin::$message::Request,
         ) -> Result<tfplugin::$message::Response, CallError> {
+            if request.encoded_len() > MESSAGE_LIMIT {
+                return Err(CallError::Large(Way::Asked));
+            }
             let call = async {
                 match &self.service {
                     Service::Five(client) => client.clone().$five(request).await,
@@ -244,6 +300,9 @@ impl Client {
         request: tfplugin::invoke_action::Request,
         told: Told<'_>,
     ) -> Result<Option<Vec<Diagnostic>>, CallError> {
+        if request.encoded_len() > MESSAGE_LIMIT {
+            return Err(CallError::Large(Way::Asked));
+        }
         let call = async {
             let stream = match &self.service {
                 Service::Five(client) => client.clone().invoke_action(request).await?,
@@ -251,11 +310,19 @@ impl Client {
             };
             let mut stream = stream.into_inner();
             let mut end: Option<Vec<Diagnostic>> = None;
+            let mut count = 0;
             while let Some(event) = stream.message().await? {
                 match event.r#type {
-                    Some(ActionEvent::Progress(progress)) => told(&progress.message),
+                    Some(ActionEvent::Progress(progress)) => {
+                        count += 1;
+                        if count <= ACTION_LIMIT {
+                            told(&progress.message);
+                        }
+                    }
                     Some(ActionEvent::Completed(completed)) => {
-                        end.get_or_insert_default().extend(completed.diagnostics);
+                        let end = end.get_or_insert_default();
+                        let room = ACTION_LIMIT.saturating_sub(end.len());
+                        end.extend(completed.diagnostics.into_iter().take(room));
                     }
                     // Of a newer protocol.
                     None => {}
@@ -294,6 +361,9 @@ impl Client {
                 None => std::future::pending().await,
             }
         };
+        if let Some(how) = self.process.has_ended() {
+            return Err(CallError::Gone(how));
+        }
         let status = tokio::select! {
             biased;
             answer = call => match answer {
@@ -306,8 +376,15 @@ impl Client {
                 return Err(CallError::Slow(limit));
             }
         };
+        // What the plugin itself says has no cause in our transport.
+        let broken = status.source().is_some() || status.code() == Code::Unavailable;
+        if status.code() == Code::OutOfRange && status.message().starts_with(TOO_LARGE) {
+            return Err(CallError::Large(Way::Answered));
+        }
+        if status.code() == Code::ResourceExhausted && status.message() == CROWDED {
+            return Err(CallError::Large(Way::Crowded));
+        }
         // The connection of a dying process often breaks before its end is seen.
-        let broken = matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Cancelled);
         if broken && let Ok(how) = tokio::time::timeout(GRACE, self.process.ended()).await {
             return Err(CallError::Ended(how));
         }

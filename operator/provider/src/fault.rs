@@ -5,6 +5,11 @@ use std::error::Error;
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{FunctionFault, ProviderDiag};
 
+use crate::wire::cut;
+
+/// Longest detail.
+const LONGEST: usize = 16 << 10;
+
 /// The remarks in place of an answer; one of them at least is an error.
 pub(crate) type Failed = Vec<ProviderDiag>;
 
@@ -14,7 +19,8 @@ pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> Pr
         is_call_fault: true,
         severity: Severity::Error,
         summary: summary.into(),
-        detail: detail.into(),
+        // What a plugin sent may stand in it.
+        detail: cut(detail.into(), LONGEST),
         path: None,
     }
 }

@@ -53,7 +53,11 @@ pub(crate) fn parse(line: &str) -> Result<Handshake, String> {
         return Err("it printed something else than the handshake line of a plugin".to_owned());
     };
     if *core != "1" {
-        return Err("it printed something else than the handshake line of a plugin (version 1)".to_owned());
+        // Told as it is only where it can be a version.
+        let theirs = number(core).ok_or("it printed something else than the handshake line of a plugin")?;
+        return Err(format!(
+            "its handshake has version {theirs}, and here version 1 is spoken; another release of the provider is needed"
+        ));
     }
     if *kind != "grpc" {
         return Err(
@@ -63,7 +67,15 @@ pub(crate) fn parse(line: &str) -> Result<Handshake, String> {
     let generation = match *generation {
         "5" => Generation::Five,
         "6" => Generation::Six,
-        _ => return Err("it speaks neither protocol 5 nor 6".to_owned()),
+        other => {
+            let theirs = number(other).map_or_else(
+                || "none of Terraform's protocols".to_owned(),
+                |version| format!("protocol {version} of Terraform"),
+            );
+            return Err(format!(
+                "it speaks {theirs}, and here protocols 5 and 6 are spoken; another release of the provider is needed"
+            ));
+        }
     };
     let address = match *network {
         "unix" => Address::Unix(PathBuf::from(address)),
@@ -90,6 +102,11 @@ pub(crate) fn parse(line: &str) -> Result<Handshake, String> {
         address,
         certificate,
     })
+}
+
+/// A version, which is a small number.
+fn number(text: &str) -> Option<u16> {
+    text.parse().ok()
 }
 
 #[cfg(test)]
@@ -130,13 +147,30 @@ mod tests {
         );
         check(
             "2|5|unix|/x|grpc|YWJj",
-            Err("it printed something else than the handshake line of a plugin (version 1)"),
+            Err(
+                "its handshake has version 2, and here version 1 is spoken; another release of the provider is needed",
+            ),
+        );
+        check(
+            "one|5|unix|/x|grpc|YWJj",
+            Err("it printed something else than the handshake line of a plugin"),
         );
         check(
             "1|4|unix|/x|netrpc|",
             Err("it speaks a protocol from before gRPC; a newer release of the provider is needed"),
         );
-        check("1|7|unix|/x|grpc|YWJj", Err("it speaks neither protocol 5 nor 6"));
+        check(
+            "1|7|unix|/x|grpc|YWJj",
+            Err(
+                "it speaks protocol 7 of Terraform, and here protocols 5 and 6 are spoken; another release of the provider is needed",
+            ),
+        );
+        check(
+            "1|a secret|unix|/x|grpc|YWJj",
+            Err(
+                "it speaks none of Terraform's protocols, and here protocols 5 and 6 are spoken; another release of the provider is needed",
+            ),
+        );
         check(
             "1|5|tcp|10.0.0.1:1|grpc|YWJj",
             Err("it listens on an address that is not of this machine"),

@@ -8,6 +8,7 @@
 mod builtin;
 mod calls;
 mod client;
+mod codec;
 mod connect;
 mod fault;
 mod handshake;

@@ -3,7 +3,11 @@
 //! Values are written by the schema's type and read by it; what cannot be read is an error that names the provider.
 //! A null answer stands for "nothing sent" as in Terraform; `None` stands for a call that failed.
 
-use std::{error::Error, path::Path, sync::Arc};
+use std::{
+    error::Error,
+    path::Path,
+    sync::{Arc, OnceLock},
+};
 
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
@@ -57,6 +61,8 @@ pub(crate) struct Plugin {
     /// Known from an earlier process of the same binary.
     inherited: Option<Arc<KnownSchema>>,
     known: OnceCell<Arc<KnownSchema>>,
+    /// The call during which it ended.
+    last: OnceLock<&'static str>,
 }
 
 impl Plugin {
@@ -88,7 +94,11 @@ impl Plugin {
         let channel = match channel {
             Ok(channel) => channel.map_err(|error| failed(&error))?,
             Err(_) => {
-                let detail = format!("The plugin of {name} does not take connections.");
+                let detail = format!(
+                    "The plugin of {name} ({}) took no connection within {:?}.",
+                    binary.display(),
+                    options.launch.handshake
+                );
                 return Err(Diag::error("Failed to instantiate provider", detail).into());
             }
         };
@@ -107,6 +117,7 @@ impl Plugin {
             secrets: options.secrets.clone(),
             inherited,
             known: OnceCell::new(),
+            last: OnceLock::new(),
         })
     }
 
@@ -169,8 +180,15 @@ impl Plugin {
     }
 
     /// The answer to `call`, or a remark why there is none.
-    pub(crate) fn answer<T>(&self, call: &str, answer: Result<T, CallError>) -> Result<T, Failed> {
-        answer.map_err(|error| vec![error.diag(&self.name, call)])
+    pub(crate) fn answer<T>(&self, call: &'static str, answer: Result<T, CallError>) -> Result<T, Failed> {
+        answer.map_err(|error| vec![self.failure(call, &error)])
+    }
+
+    fn failure(&self, call: &'static str, error: &CallError) -> ProviderDiag {
+        if matches!(error, CallError::Ended(_) | CallError::Slow(_)) {
+            let _ = self.last.set(call);
+        }
+        error.diag(&self.name, call, self.last.get().copied())
     }
 
     /// A remark on an answer that no provider should give.
@@ -335,7 +353,8 @@ impl Provider for Plugin {
                 tracing::warn!(provider = %self.name, "the provider cannot stop: {}", response.error)
             }
             Err(error) => {
-                tracing::warn!(provider = %self.name, ?error, "the provider could not be told to stop")
+                let why = self.failure("StopProvider", &error).detail;
+                tracing::warn!(provider = %self.name, "the provider could not be told to stop: {why}")
             }
         }
     }

@@ -80,7 +80,7 @@ pub(crate) enum StartError {
     Scratch(PathBuf, #[source] io::Error),
     #[error("the process could not be started")]
     Spawn(#[source] io::Error),
-    #[error("it was not ready after {} s", .0.as_secs())]
+    #[error("it was not ready after {0:?}")]
     Slow(Duration),
     #[error("its output could not be read")]
     Output(#[source] io::Error),
@@ -150,7 +150,11 @@ impl Process {
             }
             // Standard output is closed: it ended, or it soon will.
             None => match timeout(GRACE, process.ended()).await {
-                Ok(how) => Err(StartError::Ended(how)),
+                // Most say on standard error why they do not run.
+                Ok(how) => Err(StartError::Ended(match log.last_words() {
+                    Some(words) if !how.contains(&words) => format!("{how}. It said: {words}").into(),
+                    _ => how,
+                })),
                 Err(_) => Err(StartError::Nonsense(
                     "it closed its output without a word".to_owned(),
                 )),
@@ -167,6 +171,11 @@ impl Process {
             .ok()
             .and_then(|how| how.clone());
         how.unwrap_or_else(|| "it was killed".into())
+    }
+
+    /// How it ended, if it did.
+    pub(crate) fn has_ended(&self) -> Option<Arc<str>> {
+        self.ended.borrow().clone()
     }
 
     /// Kills the process and its group. Returns at once.

@@ -83,21 +83,60 @@ pub(crate) fn unix_ms(sent: Timestamp) -> u64 {
     seconds.saturating_add(part(i64::from(sent.nanos)) / 1_000_000)
 }
 
-/// Remarks in the order sent. A remark without a valid severity counts as an error.
-pub(crate) fn diags(sent: Vec<Diagnostic>) -> Vec<ProviderDiag> {
-    sent.into_iter()
-        .map(|diag| ProviderDiag {
-            is_call_fault: false,
-            severity: if diag.severity() == diagnostic::Severity::Warning {
-                Severity::Warning
-            } else {
-                Severity::Error
-            },
-            summary: diag.summary,
-            detail: diag.detail,
-            path: diag.attribute.map(path),
-        })
-        .collect()
+/// So many remarks of one answer are kept, and so much of the texts of each. No sane provider has more to say.
+const MOST_REMARKS: usize = 1000;
+const LONGEST_SUMMARY: usize = 4 << 10;
+pub(crate) const LONGEST_DETAIL: usize = 64 << 10;
+const DEEPEST_PATH: usize = 100;
+
+/// Remarks in the order sent. A remark without a valid severity counts as an error. Of too many the first are kept, and
+/// one that says so, which is an error if one of those left out is.
+pub(crate) fn diags(mut sent: Vec<Diagnostic>) -> Vec<ProviderDiag> {
+    let rest = sent.split_off(sent.len().min(MOST_REMARKS));
+    let mut diags: Vec<ProviderDiag> = sent.into_iter().map(remark).collect();
+    if !rest.is_empty() {
+        diags.push(ProviderDiag {
+            is_call_fault: true,
+            severity: rest.iter().map(severity).min().unwrap_or(Severity::Error),
+            summary: "Too many remarks".to_owned(),
+            detail: format!(
+                "The provider made {} more remarks, which are left out here.",
+                rest.len()
+            ),
+            path: None,
+        });
+    }
+    diags
+}
+
+fn severity(sent: &Diagnostic) -> Severity {
+    match sent.severity() {
+        diagnostic::Severity::Warning => Severity::Warning,
+        diagnostic::Severity::Error | diagnostic::Severity::Invalid => Severity::Error,
+    }
+}
+
+fn remark(sent: Diagnostic) -> ProviderDiag {
+    ProviderDiag {
+        is_call_fault: false,
+        severity: severity(&sent),
+        summary: cut(sent.summary, LONGEST_SUMMARY),
+        detail: cut(sent.detail, LONGEST_DETAIL),
+        path: sent.attribute.map(|mut sent| {
+            sent.steps.truncate(DEEPEST_PATH);
+            path(sent)
+        }),
+    }
+}
+
+/// A text, or its beginning.
+pub(crate) fn cut(mut text: String, most: usize) -> String {
+    if text.len() > most {
+        text.truncate(text.floor_char_boundary(most));
+        text.shrink_to_fit();
+        text.push_str("… (cut)");
+    }
+    text
 }
 
 /// Why something was put off, if it was.
@@ -146,6 +185,35 @@ mod tests {
             ]
         );
         assert_eq!(got[0].path.as_ref().unwrap().to_string(), r#".tags["a"][3]"#);
+    }
+
+    #[test]
+    fn of_too_many_and_too_long_remarks_the_beginning_is_kept() {
+        let sent = |count: usize, last: diagnostic::Severity| {
+            let of = |severity: diagnostic::Severity| Diagnostic {
+                severity: severity.into(),
+                ..Diagnostic::default()
+            };
+            let mut all = vec![of(diagnostic::Severity::Warning); count - 1];
+            all[0].detail = "ä".repeat(LONGEST_DETAIL);
+            all.push(of(last));
+            diags(all)
+        };
+        let all = sent(MOST_REMARKS, diagnostic::Severity::Error);
+        assert_eq!(all.len(), MOST_REMARKS);
+        assert_eq!(
+            all[0].detail.chars().count(),
+            LONGEST_DETAIL / 2 + "… (cut)".chars().count()
+        );
+        for (last, told) in [
+            (diagnostic::Severity::Warning, Severity::Warning),
+            (diagnostic::Severity::Error, Severity::Error),
+        ] {
+            let some = sent(MOST_REMARKS + 2, last);
+            assert_eq!(some.len(), MOST_REMARKS + 1);
+            assert_eq!(some[MOST_REMARKS].severity, told);
+            assert!(some[MOST_REMARKS].detail.contains("2 more remarks"));
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! `cargo xtask check`: what must hold before a change is handed in, without any outside component.
+//! `cargo xtask check`: what must hold before a change is handed in. Of outside components it takes only the test providers
+//! (tests of the plugin protocol build them with Go).
 
 use anyhow::{Result, bail};
 use ashlar_xtask::process;

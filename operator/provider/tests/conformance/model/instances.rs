@@ -1,0 +1,166 @@
+//! What the model answers about instances of its resource type.
+
+use ashlar_value::{Type, Value, json};
+use prost::Message;
+
+use super::{
+    answers::{LARGE, Model, read, with},
+    schema,
+};
+use crate::proto::tfplugin::{
+    self as p, AttributePath, Deferred, Diagnostic,
+    attribute_path::{Step, step::Selector},
+};
+
+impl Model<'_> {
+    pub(super) fn of_instance(
+        &self,
+        call: &str,
+        request: &[u8],
+        diagnostics: Vec<Diagnostic>,
+    ) -> Option<Vec<u8>> {
+        let ty = schema::thing();
+        let text = |text: &str| Value::string(text);
+        Some(match call {
+            "UpgradeResourceState" => {
+                let asked: p::upgrade_resource_state::Request = read(request);
+                let stored = json::decode(&asked.raw_state.unwrap().json, &ty).unwrap();
+                p::upgrade_resource_state::Response {
+                    upgraded_state: self.encoded(&stored, &ty),
+                    diagnostics,
+                }
+                .encode_to_vec()
+            }
+            "UpgradeResourceIdentity" => {
+                let asked: p::upgrade_resource_identity::Request = read(request);
+                let stored = json::decode(&asked.raw_identity.unwrap().json, &schema::identity()).unwrap();
+                p::upgrade_resource_identity::Response {
+                    upgraded_identity: self.identity(&stored.attr("name").unwrap()),
+                    diagnostics,
+                }
+                .encode_to_vec()
+            }
+            "MoveResourceState" => {
+                let asked: p::move_resource_state::Request = read(request);
+                let stored = json::decode(&asked.source_state.unwrap().json, &ty).unwrap();
+                p::move_resource_state::Response {
+                    target_state: self.encoded(&stored, &ty),
+                    diagnostics,
+                    target_private: [&asked.source_private[..], b"-moved"].concat(),
+                    target_identity: self.identity_of(&stored),
+                }
+                .encode_to_vec()
+            }
+            "ImportResourceState" => {
+                let asked: p::import_resource_state::Request = read(request);
+                let name = match asked.identity {
+                    Some(named) => self
+                        .decoded(named.identity_data, &schema::identity())
+                        .attr("name")
+                        .unwrap(),
+                    None => text(&asked.id),
+                };
+                let state = with(&self.bare(), &[("id", text("imported")), ("name", name)]);
+                let type_name = if self.fault == "foreign" {
+                    "model_elsewhere".to_owned()
+                } else {
+                    asked.type_name
+                };
+                p::import_resource_state::Response {
+                    imported_resources: vec![p::import_resource_state::ImportedResource {
+                        type_name,
+                        state: self.encoded(&state, &ty),
+                        private: b"found".to_vec(),
+                        identity: self.identity_of(&state),
+                    }],
+                    diagnostics,
+                    deferred: None,
+                }
+                .encode_to_vec()
+            }
+            "GenerateResourceConfig" => {
+                let asked: p::generate_resource_config::Request = read(request);
+                let state = self.decoded(asked.state, &ty);
+                let config = with(&state, &[("id", Value::null(Type::String))]);
+                p::generate_resource_config::Response {
+                    config: self.encoded(&config, &ty),
+                    diagnostics,
+                }
+                .encode_to_vec()
+            }
+            "ReadResource" => {
+                let asked: p::read_resource::Request = read(request);
+                let mut state = self.decoded(asked.current_state, &ty);
+                if self.fault == "large" {
+                    state = with(&state, &[("secret", text(&"s".repeat(LARGE)))]);
+                }
+                p::read_resource::Response {
+                    new_identity: self.identity_of(&state),
+                    new_state: self.encoded(&state, &ty),
+                    diagnostics,
+                    private: [&asked.private[..], b"-read"].concat(),
+                    deferred: None,
+                }
+                .encode_to_vec()
+            }
+            "PlanResourceChange" => self.plan(&read(request), diagnostics).encode_to_vec(),
+            "ApplyResourceChange" => {
+                let asked: p::apply_resource_change::Request = read(request);
+                let planned = self.decoded(asked.planned_state, &ty);
+                let made = if planned.is_null() {
+                    planned
+                } else {
+                    with(&planned, &[("id", text("made"))])
+                };
+                p::apply_resource_change::Response {
+                    new_identity: self.identity_of(&made),
+                    new_state: self.encoded(&made, &ty),
+                    private: [&asked.planned_private[..], b"-made"].concat(),
+                    diagnostics,
+                    legacy_type_system: true,
+                }
+                .encode_to_vec()
+            }
+            _ => return None,
+        })
+    }
+
+    fn bare(&self) -> Value {
+        let ty = schema::thing();
+        json::decode(
+            b"{\"id\":null,\"name\":null,\"secret\":null,\"key_wo\":null,\"size\":null,\"tags\":null}",
+            &ty,
+        )
+        .unwrap()
+    }
+
+    fn plan(
+        &self,
+        asked: &p::plan_resource_change::Request,
+        diagnostics: Vec<Diagnostic>,
+    ) -> p::plan_resource_change::Response {
+        let ty = schema::thing();
+        let capabilities = asked.client_capabilities.unwrap();
+        assert!(capabilities.write_only_attributes_allowed);
+        let proposed = self.decoded(asked.proposed_new_state.clone(), &ty);
+        let planned = if proposed.is_null() {
+            proposed
+        } else {
+            // What is write-only never comes back.
+            with(&proposed, &[("key_wo", Value::null(Type::String))])
+        };
+        p::plan_resource_change::Response {
+            planned_identity: self.identity_of(&planned),
+            planned_state: self.encoded(&planned, &ty),
+            requires_replace: vec![AttributePath {
+                steps: vec![Step {
+                    selector: Some(Selector::AttributeName("size".into())),
+                }],
+            }],
+            planned_private: [&asked.prior_private[..], b"-planned"].concat(),
+            diagnostics,
+            legacy_type_system: true,
+            deferred: capabilities.deferral_allowed.then_some(Deferred { reason: 3 }),
+        }
+    }
+}
