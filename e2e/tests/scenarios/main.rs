@@ -16,3 +16,4 @@ mod rights;
 mod sources;
 mod states;
 mod views;
+mod warm;

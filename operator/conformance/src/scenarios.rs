@@ -90,6 +90,7 @@ fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
             agent: None,
         },
         states: None,
+        warm: None,
         schemas: Default::default(),
         digests: Default::default(),
     })

@@ -182,7 +182,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         stop: &job.tracked.stop,
         patience: job.context.patience,
     };
-    let settings = job.context.settings_in(&job.place.namespace);
+    let settings = job.settings(&folder);
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {
         tokio::select! {

@@ -1,7 +1,8 @@
 //! The arguments of `ashlar run`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
+use ashlar_provider::WarmLimits;
 use ashlar_sources::Limits;
 
 /// How logs are written.
@@ -54,6 +55,12 @@ pub struct OperatorArgs {
     /// What may be fetched.
     #[command(flatten)]
     pub sources: SourceArgs,
+    /// Which providers outlive runs.
+    #[command(flatten)]
+    pub warm: WarmArgs,
+    /// Address that metrics are served on, in Prometheus' text form, as 0.0.0.0:8080; none are served by default.
+    #[arg(long, env = "ASHLAR_METRICS_ADDRESS")]
+    pub metrics_address: Option<SocketAddr>,
     /// Name of this replica, the Pod's in a Pod; the host's by default.
     #[arg(long, env = "ASHLAR_REPLICA_ID")]
     pub replica_id: Option<String>,
@@ -120,5 +127,43 @@ impl SourceArgs {
             cache_bytes: bytes(self.source_cache_mib),
             ..Limits::default()
         }
+    }
+}
+
+/// Which providers outlive runs, so that the next run of the same workspace, with the same files and variables, starts none.
+#[derive(clap::Args, Clone, Debug)]
+pub struct WarmArgs {
+    /// How long a provider may serve nobody before it is ended, in seconds. 0: each run starts its own, and ends them.
+    #[arg(long, env = "ASHLAR_WARM_IDLE", default_value_t = 900)]
+    pub warm_idle: u32,
+    /// How old a provider may get, in seconds.
+    #[arg(long, env = "ASHLAR_WARM_AGE", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..))]
+    pub warm_age: u32,
+    /// Most memory that providers may take which serve nobody, in MiB.
+    #[arg(long, env = "ASHLAR_WARM_MIB", default_value_t = 1024)]
+    pub warm_mib: u32,
+    /// Most memory that one of them may take, in MiB.
+    #[arg(long, env = "ASHLAR_WARM_PROVIDER_MIB", default_value_t = 512)]
+    pub warm_provider_mib: u32,
+    /// Most of them that one workspace has.
+    #[arg(long, env = "ASHLAR_WARM_PER_WORKSPACE", default_value_t = 8)]
+    pub warm_per_workspace: u16,
+    /// Most of them.
+    #[arg(long, env = "ASHLAR_WARM_COUNT", default_value_t = 64)]
+    pub warm_count: u16,
+}
+
+impl WarmArgs {
+    /// As the pool takes them; nothing if there is to be none.
+    pub(crate) fn limits(&self) -> Option<WarmLimits> {
+        let bytes = |mib: u32| u64::from(mib) << 20;
+        (self.warm_idle > 0).then(|| WarmLimits {
+            idle: Duration::from_secs(self.warm_idle.into()),
+            age: Duration::from_secs(self.warm_age.into()),
+            resident: bytes(self.warm_provider_mib),
+            memory: bytes(self.warm_mib),
+            per_tenant: self.warm_per_workspace.into(),
+            all: self.warm_count.into(),
+        })
     }
 }

@@ -2,12 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
 use ashlar_api::{LockStatus, Workspace};
-use ashlar_runner::{Patience, Settings};
+use ashlar_provider::WarmPool;
+use ashlar_runner::{Patience, Settings, Warm};
 use ashlar_sources::Fetcher;
 use ashlar_store::kube::{OperatorKey, Presence, SecretStates};
 use futures::channel::mpsc::UnboundedSender;
@@ -23,6 +23,7 @@ use tokio::sync::Semaphore;
 use crate::{
     decide::LockSeen,
     flux::Kinds,
+    folders::{Folder, Folders},
     index::Index,
     message::cut,
     polls::Polls,
@@ -37,8 +38,10 @@ pub(crate) struct Context {
     pub(crate) settings: Settings,
     /// How long providers have to end what they do when a run is stopped.
     pub(crate) patience: Patience,
-    /// Holds a folder per run with the files of its module.
-    pub(crate) work: PathBuf,
+    /// The files of runs.
+    pub(crate) folders: Folders,
+    /// Providers that outlive runs, unless each run is to start its own.
+    pub(crate) warm: Option<Arc<WarmPool>>,
     pub(crate) registry: Arc<Registry>,
     pub(crate) index: Arc<Index>,
     /// Fetches sources and the modules that they call.
@@ -64,11 +67,18 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// The settings of a run for a workspace of this namespace: of other states it reads only those there.
-    pub(crate) fn settings_in(&self, namespace: &str) -> Settings {
+    /// The settings of a run for a workspace of this namespace: of other states it reads only those there, and its providers are
+    /// its own, those of earlier runs that had the same folder as well.
+    pub(crate) fn settings_for(&self, namespace: &str, uid: &str, folder: Arc<Folder>) -> Settings {
         let states = SecretStates::OfNamespace(self.client.clone(), namespace.to_owned());
+        let warm = self.warm.as_ref().map(|pool| Warm {
+            pool: pool.clone(),
+            tenant: format!("{namespace}/{uid}").into(),
+            anchor: folder,
+        });
         Settings {
             states: Some(Arc::new(states)),
+            warm,
             ..self.settings.clone()
         }
     }
@@ -111,6 +121,9 @@ impl Context {
     pub(crate) fn forget(&self, namespace: &str, name: &str, uid: Option<&str>) {
         self.index.set(namespace, name, std::collections::BTreeSet::new());
         let Some(uid) = uid else { return };
+        if let Some(warm) = &self.warm {
+            warm.end_tenant(&format!("{namespace}/{uid}"));
+        }
         self.note_lock(uid, None);
         self.polls.forget(uid);
         match self.registry.look(uid) {

@@ -10,6 +10,7 @@ use std::{
 use ashlar_api::WorkspaceSpec;
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::StopFlag;
+use ashlar_runner::Settings;
 use ashlar_store::{
     LockInfo, Recovered, StateOwner,
     kube::{Asked, Holder, KubeStore, Lock, acquire},
@@ -18,8 +19,8 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
     context::Context,
-    decide::Stage,
     ended::{Answers, Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
+    folders::Folder,
     inputs::{GatherError, gather_rest},
     message::{Secrets, errors, warnings},
     observe::{Place, state_status, uncertain},
@@ -178,64 +179,40 @@ impl Job {
     }
 
     /// The folder of this run, with all of its files in it.
-    pub(crate) async fn lay_out(&self, package: Package) -> std::io::Result<Folder> {
-        let name = match self.tracked.run.stage {
-            Stage::Fetch => "fetch",
-            Stage::Plan => "plan",
-            Stage::Apply => "apply",
-        };
-        let folder = self.context.work.join(format!("{}-{name}", self.place.uid));
+    pub(crate) async fn lay_out(&self, package: Package) -> std::io::Result<RunFolder> {
+        let (context, uid) = (self.context.clone(), self.place.uid.clone());
         let made = tokio::task::spawn_blocking(move || {
-            remove(&folder)?;
-            std::fs::create_dir_all(&folder)?;
-            for (name, bytes) in package.files {
-                let path = folder.join(name);
-                if let Some(parent) = path.parent() {
-                    std::fs::create_dir_all(parent)?;
-                }
-                std::fs::write(path, bytes)?;
-            }
-            let root = match &*package.root {
-                "." => folder.clone(),
-                root => folder.join(root),
-            };
-            Ok(Folder { folder, root })
+            let folder = context.folders.lay_out(&uid, &package)?;
+            let root = folder.root(&package.root);
+            Ok(RunFolder { folder, root })
         });
         made.await
             .unwrap_or_else(|error| Err(std::io::Error::other(error)))
     }
+
+    /// The settings of a run in this folder.
+    pub(crate) fn settings(&self, folder: &RunFolder) -> Settings {
+        let place = &self.place;
+        self.context
+            .settings_for(&place.namespace, &place.uid, folder.folder.clone())
+    }
 }
 
-/// Removed when it is dropped.
-pub(crate) struct Folder {
-    folder: PathBuf,
+/// The files of a run. Providers that outlive it may hold on to them.
+pub(crate) struct RunFolder {
+    folder: Arc<Folder>,
     root: PathBuf,
 }
 
-impl Folder {
+impl RunFolder {
     /// All that the run may read.
     pub(crate) fn path(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// The root module's folder in it.
     pub(crate) fn root(&self) -> &Path {
         &self.root
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        if let Err(error) = remove(&self.folder) {
-            tracing::warn!(%error, folder = %self.folder.display(), "the folder of a run could not be removed");
-        }
-    }
-}
-
-fn remove(folder: &Path) -> std::io::Result<()> {
-    match std::fs::remove_dir_all(folder) {
-        Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs::File,
-    path::Path,
+    path::{Path, PathBuf},
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
-use ashlar_provider::{Fence, Launcher, SchemaCache};
+use ashlar_provider::{Fence, Launcher, SchemaCache, WarmPool};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{BinaryDigests, Patience, Settings};
 use ashlar_sources::{Fetcher, Reach};
@@ -41,8 +41,10 @@ use crate::{
     args::OperatorArgs,
     context::{Context, Pokes},
     flux::{self, Kinds},
+    folders::Folders,
     index::{Index, Reference},
     message::{Secrets, errors},
+    metrics,
     pass::{on_error, pass},
     polls::Polls,
     registry::{Registry, Sight},
@@ -78,7 +80,7 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
         pokes.insert(namespace.clone(), sender);
         poked.push((namespace, receiver));
     }
-    let (settings, _own) = settings(&args)?;
+    let (settings, run_folder, _own) = settings(&args)?;
     let context = Arc::new(Context {
         recorder: Recorder::new(
             client.clone(),
@@ -93,7 +95,8 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
             ask_after_ms: u64::from(args.provider_grace) * 500,
             end_after_ms: Some(u64::from(args.provider_grace) * 1000),
         },
-        work: args.work_dir.join("run"),
+        folders: Folders::new(run_folder),
+        warm: args.warm.limits().map(WarmPool::new),
         client,
         key,
         presence,
@@ -112,11 +115,23 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
         draining: AtomicBool::new(false),
     });
     tracing::info!(replica = context.presence.id(), "the operator starts");
+    let mut beside = JoinSet::new();
+    if let Some(warm) = &context.warm {
+        beside.spawn(warm.clone().tend());
+    }
+    if let Some(address) = args.metrics_address {
+        let listener = metrics::listen(address).await?;
+        beside.spawn(metrics::serve(listener, context.warm.clone()));
+    }
     let sources = watch_sources(&context, &watching, &namespaces(&args));
     control(&context, &watching, poked, stopping).await;
     drop(sources);
     tracing::info!("the operator waits for its runs");
     context.registry.drain().await;
+    if let Some(warm) = &context.warm {
+        warm.close().await;
+    }
+    drop(beside);
     publish_last(&context).await;
     context.presence.clone().leave().await.map_err(told)?;
     tracing::info!("the operator has ended");
@@ -274,7 +289,7 @@ fn fetcher(args: &OperatorArgs) -> anyhow::Result<Fetcher> {
 }
 
 /// Makes the folders. The work folder is this process's own as long as it keeps the file.
-fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
+fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, PathBuf, File)> {
     let make = |path: &Path| {
         std::fs::create_dir_all(path)
             .with_context(|| format!("the folder {} cannot be made", path.display()))?;
@@ -297,7 +312,7 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
                 .with_context(|| format!("the folder {} cannot be emptied", left.display()))?;
         }
     }
-    make(&work.join("run"))?;
+    let run_folder = make(&work.join("run"))?;
     let settings = Settings {
         mirrors: args.mirrors.clone(),
         cache: make(&args.cache_dir)?,
@@ -327,10 +342,11 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, File)> {
         },
         // Each namespace has its own: see `Context::settings_in`.
         states: None,
+        warm: None,
         schemas: Arc::new(SchemaCache::kept_in(args.cache_dir.join("schemas"))),
         digests: Arc::new(BinaryDigests::kept_in(args.cache_dir.join("schemas"))),
     };
-    Ok((settings, own))
+    Ok((settings, run_folder, own))
 }
 
 /// Becomes true on the first signal to end.

@@ -254,12 +254,7 @@ async fn attempt(
         sources,
         diags,
         redact,
-    } = ashlar_runner::plan(
-        &job.context.settings_in(&job.place.namespace),
-        request,
-        &*job.tracked,
-    )
-    .await;
+    } = ashlar_runner::plan(&job.settings(&folder), request, &*job.tracked).await;
     drop(folder);
     let secrets = secrets.of_run(redact);
     let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {

@@ -17,7 +17,7 @@ use ashlar_eval::{block_references, decode_block};
 use ashlar_port::{Outside, Progress, Provider, Providers};
 use ashlar_syntax::Body;
 use ashlar_value::{
-    Value,
+    Mark, Value,
     schema::{Block, ProviderSchema, Schema},
 };
 use async_lock::{Semaphore, SemaphoreGuard};
@@ -167,14 +167,9 @@ impl<'a> Engine<'a> {
         repetition: Repetition,
         unknown_allowed: bool,
     ) -> Result<Diags, Diags> {
-        let provider = self.providers.start(&config.provider).await?;
-        lock(&self.started).push(provider.clone());
-        let schema = provider.schema().await?;
-        let told = self
-            .hand_over(&*provider, &schema, &config, block, repetition, unknown_allowed)
-            .await;
+        let told = self.hand_over(&config, block, repetition, unknown_allowed).await;
         match told {
-            Ok(diags) => {
+            Ok((provider, diags)) => {
                 lock(&self.configured).insert(config, provider);
                 Ok(diags)
             }
@@ -192,16 +187,15 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Evaluates a provider's configuration and gives it to the provider.
+    /// Evaluates a provider's configuration and gives it to the provider, unless one has it already.
     async fn hand_over(
         &self,
-        provider: &dyn Provider,
-        schema: &ProviderSchema,
         config: &ProviderConfig,
         block: Option<&ProviderBlock>,
         repetition: Repetition,
         unknown_allowed: bool,
-    ) -> Result<Diags, Diags> {
+    ) -> Result<(Arc<dyn Provider>, Diags), Diags> {
+        let schema = self.providers.schema(&config.provider).await?;
         let empty = Body::default();
         let body = block.map_or(&empty, |block| &block.body);
         let modules = self.values.instances(&config.module);
@@ -219,7 +213,8 @@ impl<'a> Engine<'a> {
         if diags.has_errors() {
             return Err(diags);
         }
-        let (value, _) = value.unmark_deep();
+        let (value, marks) = value.unmark_deep();
+        let is_passing = marks.contains(Mark::Ephemeral);
         // A variable without a value is none that will be known later: it was given where nobody can read it any more.
         let lacking = self.values.lacking();
         if !(value.is_wholly_known() || unknown_allowed && lacking.is_empty()) {
@@ -238,6 +233,18 @@ impl<'a> Engine<'a> {
             return Err(diag.into());
         }
         let _permit = self.permit().await;
+        if !is_passing
+            && let Some((provider, told)) = self.providers.configured(&config.provider, &value).await
+        {
+            lock(&self.started).push(provider.clone());
+            diags.extend(place_all(told, body, config));
+            return Ok((provider, diags));
+        }
+        let provider = self.providers.start(&config.provider).await?;
+        lock(&self.started).push(provider.clone());
+        if is_passing {
+            provider.keep_apart();
+        }
         diags.extend(place_all(provider.validate_provider(&value).await, body, config));
         if diags.has_errors() {
             self.refuse(body, &schema.provider.block);
@@ -245,7 +252,11 @@ impl<'a> Engine<'a> {
         if !diags.has_errors() {
             diags.extend(place_all(provider.configure(&value).await, body, config));
         }
-        if diags.has_errors() { Err(diags) } else { Ok(diags) }
+        if diags.has_errors() {
+            Err(diags)
+        } else {
+            Ok((provider, diags))
+        }
     }
 
     /// What the module that declares a resource tells its provider about itself (`provider_meta`): nothing if there is no such

@@ -290,6 +290,9 @@ pub trait Provider: Send + Sync {
         true
     }
 
+    /// What it is configured with is not to outlive the run: no other run is given it.
+    fn keep_apart(&self) {}
+
     /// Checks a provider configuration, which may hold unknown values.
     async fn validate_provider(&self, config: &Value) -> Vec<ProviderDiag>;
 
@@ -371,6 +374,22 @@ pub trait Providers: Send + Sync {
 
     /// A provider that was not configured yet, for one provider configuration.
     async fn start(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags>;
+
+    /// A provider that is only asked what needs no configuration: checks and functions.
+    async fn plain(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
+        self.start(provider).await
+    }
+
+    /// One that took this very configuration in an earlier run and serves nobody now, with what it said of it then. Only where
+    /// providers may outlive runs is there ever one.
+    async fn configured(
+        &self,
+        provider: &ashlar_addr::Provider,
+        config: &Value,
+    ) -> Option<(Arc<dyn Provider>, Vec<ProviderDiag>)> {
+        let _ = (provider, config);
+        None
+    }
 }
 
 /// What is asked of providers, and what they answer, may be secret: none of it is shown.

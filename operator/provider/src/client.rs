@@ -333,6 +333,11 @@ impl Client {
         self.guarded(self.timeouts.apply, call).await
     }
 
+    /// The process that answers.
+    pub(crate) fn process(&self) -> &Process {
+        &self.process
+    }
+
     /// Asks the plugin to end, and ends it. Returns when it is gone.
     pub(crate) async fn close(&self) {
         let mut controller = self.controller.clone();

@@ -121,6 +121,16 @@ impl Plugin {
         })
     }
 
+    /// Its process's id, if it runs here.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.client.process().pid()
+    }
+
+    /// Can nothing be asked of it any more?
+    pub(crate) fn has_ended(&self) -> bool {
+        self.client.process().has_ended()
+    }
+
     /// The schema, asked of the plugin at most once; not at all where another process told it and that suffices.
     pub(crate) async fn known(&self) -> Result<&Arc<KnownSchema>, Failed> {
         let known = self.known.get_or_try_init(|| async {

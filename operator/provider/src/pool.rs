@@ -1,22 +1,25 @@
 //! The providers of one run: each schema asked once, a process started when it is needed.
 //!
 //! Which binary stands for which provider was decided before. Locally the process that told a schema becomes the first
-//! instance that is asked for, so a provider that is used once is started once.
+//! instance that is asked for, so a provider that is used once is started once; where a pool is given, processes come from it
+//! and go back to it.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Instant};
 
 use ashlar_diag::{Diag, Diags};
-use ashlar_port::{Outside, Provider, Providers, States};
-use ashlar_value::schema::ProviderSchema;
+use ashlar_port::{Outside, Provider, ProviderDiag, Providers, States};
+use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
 
 use crate::{
     builtin::{Builtin, Uuids},
     fault::as_diags,
     known::KnownSchema,
+    lease::{Lease, config_digest},
     plugin::{Plugin, PluginOptions},
     process::Environment,
     schema_cache::{Binary, BinaryId, SchemaCache},
+    warm::{Anchor, Idle, Key, Voice, WarmPool, digest_of, place_of},
 };
 
 /// The providers of one run.
@@ -26,6 +29,15 @@ pub struct Plugins {
     schemas: Arc<SchemaCache>,
     uuids: Uuids,
     states: Arc<dyn States>,
+    warm: Option<Warmth>,
+}
+
+/// Where processes come from that an earlier run left, and go to at the end of this one.
+struct Warmth {
+    pool: Arc<WarmPool>,
+    tenant: Arc<str>,
+    place: [u8; 32],
+    anchor: Anchor,
 }
 
 struct Slot {
@@ -61,7 +73,22 @@ impl Plugins {
             schemas,
             uuids: Arc::new(move || outside.uuid()),
             states,
+            warm: None,
         }
+    }
+
+    /// Takes processes from a pool and gives them back to it. `tenant` is whose run this is: one that has no other run at the
+    /// same time. `anchor` is held as long as a process lives that this run started.
+    pub fn kept_warm(mut self, pool: Arc<WarmPool>, tenant: Arc<str>, anchor: Anchor) -> Self {
+        let place = place_of(&self.options);
+        pool.begin(&tenant, &place);
+        self.warm = Some(Warmth {
+            pool,
+            tenant,
+            place,
+            anchor,
+        });
+        self
     }
 
     /// Ends the processes that serve nobody. Those in use end through their own `close`, or when dropped.
@@ -75,12 +102,32 @@ impl Plugins {
 
     /// Takes back what was started and never configured; the next who asks for this provider has it.
     pub async fn give_back(&self, provider: &ashlar_addr::Provider, unconfigured: Arc<dyn Provider>) {
-        if let Some(slot) = self.slots.get(provider) {
+        if self.warm.is_some() {
+            unconfigured.close().await;
+        } else if let Some(slot) = self.slots.get(provider) {
             let before = slot.spare.lock().await.replace(unconfigured);
             if let Some(before) = before {
                 before.close().await;
             }
         }
+    }
+
+    fn voice(&self) -> Voice {
+        Voice::new(self.options.launch.redact.clone(), self.options.secrets.clone())
+    }
+
+    /// One of an earlier run, which this run hears from now on.
+    fn taken(
+        &self,
+        provider: &ashlar_addr::Provider,
+        config: Option<[u8; 32]>,
+    ) -> Option<(Arc<dyn Provider>, Vec<ProviderDiag>)> {
+        let (warm, slot) = self.warm.as_ref().zip(self.slots.get(provider))?;
+        let idle = warm.pool.take(&warm.key(provider, &slot.binary, config))?;
+        let (redact, secrets) = (self.options.launch.redact.clone(), self.options.secrets.clone());
+        idle.voice.switch(redact, secrets);
+        let remarks = idle.remarks.clone();
+        Some((Arc::new(Lease::new(idle, warm.pool.clone())), remarks))
     }
 
     fn slot(&self, provider: &ashlar_addr::Provider) -> Result<&Slot, Diags> {
@@ -171,8 +218,57 @@ impl Providers for Plugins {
             }
             known
         };
-        let plugin = Plugin::start(provider, &slot.binary.path, &self.options, known).await?;
+        let Some(warm) = &self.warm else {
+            let plugin = Plugin::start(provider, &slot.binary.path, &self.options, known).await?;
+            plugin.known().await.map_err(as_diags)?;
+            return Ok(Arc::new(plugin));
+        };
+        let voice = self.voice();
+        let plugin = Plugin::start(provider, &slot.binary.path, &voice.of(&self.options), known).await?;
         plugin.known().await.map_err(as_diags)?;
-        Ok(Arc::new(plugin))
+        warm.pool.counts.started();
+        let idle = Idle {
+            plugin: Arc::new(plugin),
+            voice,
+            key: warm.key(provider, &slot.binary, None),
+            remarks: Vec::new(),
+            started: Instant::now(),
+            anchor: warm.anchor.clone(),
+        };
+        Ok(Arc::new(Lease::new(idle, warm.pool.clone())))
+    }
+
+    async fn plain(&self, provider: &ashlar_addr::Provider) -> Result<Arc<dyn Provider>, Diags> {
+        match self.taken(provider, None) {
+            Some((lease, _)) => Ok(lease),
+            None => self.start(provider).await,
+        }
+    }
+
+    async fn configured(
+        &self,
+        provider: &ashlar_addr::Provider,
+        config: &Value,
+    ) -> Option<(Arc<dyn Provider>, Vec<ProviderDiag>)> {
+        if provider.is_builtin() || self.warm.is_none() {
+            return None;
+        }
+        let schema = self.schema(provider).await.ok()?;
+        let digest = config_digest(&schema, config)?;
+        self.taken(provider, Some(digest))
+    }
+}
+
+impl Warmth {
+    fn key(&self, provider: &ashlar_addr::Provider, binary: &Binary, config: Option<[u8; 32]>) -> Key {
+        let digest = binary.digest.as_deref().unwrap_or_default();
+        let whose = provider.to_string();
+        let path = binary.path.as_os_str().as_encoded_bytes();
+        Key {
+            tenant: self.tenant.clone(),
+            place: self.place,
+            program: digest_of([whose.as_bytes(), path, digest.as_bytes()]),
+            config,
+        }
     }
 }

@@ -92,6 +92,7 @@ pub(crate) enum StartError {
 
 /// A running plugin. Dropping it kills the plugin with all processes of its group.
 pub(crate) struct Process {
+    pid: Option<u32>,
     ended: watch::Receiver<Option<Arc<str>>>,
     /// Dropped or used: the watcher kills.
     kill: std::sync::Mutex<Option<oneshot::Sender<()>>>,
@@ -118,7 +119,7 @@ impl Process {
 
         let (kill, killed) = oneshot::channel();
         let (report, ended) = watch::channel(None);
-        let group = Group::of(&child);
+        let (pid, group) = (child.id(), Group::of(&child));
         let last_words = log.clone();
         tokio::spawn(async move {
             let status = until_end(&mut child, group, killed).await;
@@ -130,6 +131,7 @@ impl Process {
             report.send_replace(Some(ending(status, last_words.panic()).into()));
         });
         let process = Self {
+            pid,
             ended,
             kill: std::sync::Mutex::new(Some(kill)),
         };
@@ -160,6 +162,16 @@ impl Process {
                 )),
             },
         }
+    }
+
+    /// Its id, which may be another process's once it has ended.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid
+    }
+
+    /// Has it ended?
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended.borrow().is_some()
     }
 
     /// Waits for the end of the process; says how it ended.

@@ -582,8 +582,16 @@ async fn the_fence_holds() {
 
     // A folder that was not granted can be neither read ...
     let block = &schema.data_sources.get("local_file").unwrap().block;
-    for (path, readable) in [(secret.clone(), false), (setup.world().join("mine"), true)] {
-        fs::write(&path, "secret").unwrap();
+    let own = PathBuf::from(format!("/proc/{}/environ", std::process::id()));
+    for (path, readable) in [
+        (secret.clone(), false),
+        (own, false),
+        ("/proc/1/environ".into(), false),
+        (setup.world().join("mine"), true),
+    ] {
+        if path.starts_with(setup.root.path()) {
+            fs::write(&path, "secret").unwrap();
+        }
         let settings = config(block, &[("filename", text(path.to_str().unwrap()))]);
         let request = ReadDataRequest {
             kind: "local_file",
@@ -644,6 +652,15 @@ async fn the_fence_holds() {
             answer.diags
         );
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_workspace_chose_tells_nobody_of_a_schema() {
+    let setup = Setup::new();
+    refused(&setup, "env > seen; exit 3", "it ended before it was ready").await;
+    let seen = fs::read_to_string(setup.world().join("seen")).unwrap();
+    assert!(seen.contains("PLUGIN_PROTOCOL_VERSIONS="), "{seen}");
+    assert!(!seen.contains("KILN_DIR"), "{seen}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -80,7 +80,7 @@ impl ProviderFunctions {
         if let Some(running) = started.get(provider) {
             return Ok(running.clone());
         }
-        let running = self.providers.start(provider).await?;
+        let running = self.providers.plain(provider).await?;
         started.insert(provider.clone(), running.clone());
         Ok(running)
     }

@@ -32,5 +32,5 @@ pub use modules::{Folders, Given, Laid, Modules, read_folder};
 pub use outside::SystemOutside;
 pub use packages::{Packages, Pins};
 pub use plan::{PlanOutcome, PlanRequest, bounded, load_module, plan};
-pub use settings::Settings;
+pub use settings::{Settings, Warm};
 pub use validate::{Validated, validate};

@@ -23,7 +23,7 @@ use crate::{
     files::Files,
     lock_file::{LockFile, Locked},
     redact::Redaction,
-    settings::Settings,
+    settings::{Settings, Warm},
     states::OtherStates,
 };
 
@@ -268,11 +268,9 @@ pub(crate) fn plugins(
     };
     let schemas = settings.schemas.clone();
     let states = OtherStates::new(place.files.clone(), settings.states.clone(), redaction.secrets);
-    Arc::new(Plugins::new(
-        chosen.binaries,
-        options,
-        schemas,
-        outside,
-        Arc::new(states),
-    ))
+    let plugins = Plugins::new(chosen.binaries, options, schemas, outside, Arc::new(states));
+    Arc::new(match settings.warm.clone() {
+        Some(Warm { pool, tenant, anchor }) => plugins.kept_warm(pool, tenant, anchor),
+        None => plugins,
+    })
 }

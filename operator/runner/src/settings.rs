@@ -3,7 +3,7 @@
 use std::{path::PathBuf, sync::Arc};
 
 use ashlar_port::States;
-use ashlar_provider::{Fence, Launcher, SchemaCache};
+use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, WarmPool};
 use ashlar_provisioner::Rules;
 
 use crate::binary_digests::BinaryDigests;
@@ -29,8 +29,21 @@ pub struct Settings {
     pub provisioners: Rules,
     /// Reads states of others in a cluster, by the rights that the run has there; `None`: it has none.
     pub states: Option<Arc<dyn States>>,
+    /// Where providers come from that an earlier run left, and where they go at the end; `None`: each run has its own.
+    pub warm: Option<Warm>,
     /// Schemas known already.
     pub schemas: Arc<SchemaCache>,
     /// Digests of binaries known already.
     pub digests: Arc<BinaryDigests>,
+}
+
+/// Providers that outlive a run.
+#[derive(Clone)]
+pub struct Warm {
+    /// The pool of them.
+    pub pool: Arc<WarmPool>,
+    /// Whose run this is, who has no other one at the same time.
+    pub tenant: Arc<str>,
+    /// Held as long as a provider lives that the run started: its files.
+    pub anchor: Anchor,
 }

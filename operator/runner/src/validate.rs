@@ -148,7 +148,7 @@ impl Asker<'_> {
         if let Some(provider) = started.get(&config.provider) {
             return Ok(provider.clone());
         }
-        let provider = self.plugins.start(&config.provider).await?;
+        let provider = self.plugins.plain(&config.provider).await?;
         started.insert(config.provider.clone(), provider.clone());
         Ok(provider)
     }

@@ -42,6 +42,7 @@ fn settings(scratch: &Path) -> Settings {
             agent: None,
         },
         states: None,
+        warm: None,
         schemas: Default::default(),
         digests: Default::default(),
     }

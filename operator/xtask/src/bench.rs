@@ -13,6 +13,7 @@ mod schema;
 mod table;
 mod tree;
 mod tree_config;
+mod warm;
 
 use anyhow::Result;
 
@@ -29,6 +30,7 @@ enum What {
     Eval(eval::Args),
     Schema(schema::Args),
     Tree(tree::Args),
+    Warm(warm::Args),
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
@@ -37,5 +39,6 @@ pub(crate) fn run(args: &Args) -> Result<()> {
         What::Eval(args) => eval::run(args),
         What::Schema(args) => schema::run(args),
         What::Tree(args) => tree::run(args),
+        What::Warm(args) => warm::run(args),
     }
 }

@@ -249,6 +249,7 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
             agent: std::env::var_os("SSH_AUTH_SOCK").map(PathBuf::from),
         },
         states: Some(Arc::new(SecretStates::OfPerson)),
+        warm: None,
         schemas: Arc::new(SchemaCache::kept_in(cache_folder(dir).join("schemas"))),
         digests: Arc::new(BinaryDigests::kept_in(cache_folder(dir).join("schemas"))),
     })

@@ -163,6 +163,7 @@ async fn ours(bench: &Bench, step: &Json) -> anyhow::Result<Result<Json, String>
     }
     // What a provider looks like may change from step to step.
     let settings = Settings {
+        warm: None,
         schemas: Default::default(),
         ..bench.settings.clone()
     };

@@ -126,6 +126,7 @@ impl Bench {
         };
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
         let settings = Settings {
+            warm: None,
             schemas: Default::default(),
             ..self.settings.clone()
         };
