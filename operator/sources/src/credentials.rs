@@ -173,6 +173,7 @@ pub struct Keyring {
     entries: Vec<Entry>,
     fallback: Option<Arc<Fallback>>,
     tokens: Option<Arc<Fallback>>,
+    services: Arc<BTreeMap<String, BTreeMap<String, String>>>,
 }
 
 /// Knows credentials for hosts that no entry is for.
@@ -217,6 +218,16 @@ impl Keyring {
     pub fn with_tokens(mut self, tokens: impl Fn(&str) -> Option<String> + Send + Sync + 'static) -> Self {
         self.tokens = Some(Arc::new(move |host| tokens(host).map(Credentials::bearer)));
         self
+    }
+
+    /// What a person says of hosts: the addresses of their services. Those hosts are not asked for it.
+    pub fn with_services(mut self, services: BTreeMap<String, BTreeMap<String, String>>) -> Self {
+        self.services = Arc::new(services);
+        self
+    }
+
+    pub(crate) fn services_of(&self, host: &str) -> Option<&BTreeMap<String, String>> {
+        self.services.get(host)
     }
 
     /// Those for HTTPS at `HOST[:PORT]`.

@@ -6,10 +6,13 @@
 
 mod address;
 mod archive;
+mod artifact;
 mod bucket;
 mod cache;
 mod checksum;
+mod client;
 mod credentials;
+mod discovery;
 mod download;
 mod fault;
 mod fetcher;
@@ -29,7 +32,9 @@ mod tree;
 
 pub use address::redacted;
 pub use archive::unpack_into;
+pub use artifact::OciRepository;
 pub use cache::Content;
+pub use client::{Client, Endpoint, Reply};
 pub use credentials::{Credentials, Keyring};
 pub use fault::{Fault, FaultKind};
 pub use fetcher::Fetcher;

@@ -13,7 +13,7 @@ use crate::{
     credentials::{Credentials, DOCKER_HUB, Wallet, registry_host},
     fault::Fault,
     fetcher::{Fetcher, blocking, digest_of, unkept},
-    http::{Answer, Ask},
+    http::{Answer, Ask, Web},
     range::Range,
     tree::{Tree, shown},
 };
@@ -91,10 +91,10 @@ enum Use {
 }
 
 /// A conversation with a registry about one repository.
-struct Repository<'a> {
-    fetcher: &'a Fetcher,
+pub(crate) struct Repository<'a> {
+    web: &'a Web,
     /// `https://HOST/v2/NAME/`
-    base: Address,
+    pub(crate) base: Address,
     name: String,
     credentials: Credentials,
     wallet: Wallet,
@@ -104,7 +104,7 @@ struct Repository<'a> {
 impl Fetcher {
     /// The files of an artifact; its revision is the digest of its manifest.
     pub async fn oci(&self, place: &OciPlace, credentials: &Credentials) -> Result<Content, Fault> {
-        let mut repository = Repository::open(self, place, credentials)?;
+        let mut repository = Repository::open(&self.web, &place.url, credentials, self.deadline())?;
         let (digest, manifest) = repository.manifest(&place.reference).await?;
         let base = repository.base.without_account();
         let key = ["oci", &base, &digest].map(str::to_owned);
@@ -119,7 +119,7 @@ impl Fetcher {
             // By name: as many open files as layers may be more than a process may have.
             let path = half.scratch().join(format!("layer-{}", packed.len()));
             let mut file = File::create_new(&path).map_err(|error| unkept(&error))?;
-            repository.blob(&layer, &mut file, &mut left).await?;
+            repository.blob(&layer.digest, &mut file, &mut left).await?;
             packed.push((layer, action, path));
         }
         let (cache, limits) = (self.cache.clone(), self.web.limits.clone());
@@ -150,14 +150,19 @@ impl Fetcher {
 
     /// The digest of the manifest that is meant now. Fetches no files.
     pub async fn oci_revision(&self, place: &OciPlace, credentials: &Credentials) -> Result<String, Fault> {
-        let mut repository = Repository::open(self, place, credentials)?;
+        let mut repository = Repository::open(&self.web, &place.url, credentials, self.deadline())?;
         Ok(repository.manifest(&place.reference).await?.0)
     }
 }
 
 impl<'a> Repository<'a> {
-    fn open(fetcher: &'a Fetcher, place: &OciPlace, credentials: &Credentials) -> Result<Self, Fault> {
-        let mut base = Address::parse(&place.url)?;
+    pub(crate) fn open(
+        web: &'a Web,
+        url: &str,
+        credentials: &Credentials,
+        deadline: std::time::Instant,
+    ) -> Result<Self, Fault> {
+        let mut base = Address::parse(url)?;
         if base.scheme != "oci" {
             return Err(Fault::asked(format!(
                 "{base} is no OCI repository: its address begins with oci://."
@@ -214,11 +219,11 @@ impl<'a> Repository<'a> {
             },
         );
         Ok(Self {
-            fetcher,
+            web,
             name,
             credentials,
             wallet,
-            deadline: fetcher.deadline(),
+            deadline,
             base,
         })
     }
@@ -226,12 +231,12 @@ impl<'a> Repository<'a> {
     async fn get(&mut self, path: &str, accept: &'static str) -> Result<Answer, Fault> {
         let address = self.base.join(path)?;
         let ask = || Ask::get(self.deadline).with(header::ACCEPT, accept);
-        let answer = self.fetcher.web.send(&address, &self.wallet, ask()).await?;
+        let answer = self.web.send(&address, &self.wallet, ask()).await?;
         let answer =
             if answer.status == StatusCode::UNAUTHORIZED && answer.address.origin() == self.base.origin() {
                 let again = ask();
                 self.log_in(&answer).await?;
-                self.fetcher.web.send(&address, &self.wallet, again).await?
+                self.web.send(&address, &self.wallet, again).await?
             } else {
                 answer
             };
@@ -281,11 +286,7 @@ impl<'a> Repository<'a> {
         realm.query = Some(format!("{}scope={}", service.unwrap_or_default(), encode(&scope)));
         // It is the registry's own account that its own token server is shown.
         let wallet = Wallet::place(&realm, account);
-        let mut answer = self
-            .fetcher
-            .web
-            .send(&realm, &wallet, Ask::get(self.deadline))
-            .await?;
+        let mut answer = self.web.send(&realm, &wallet, Ask::get(self.deadline)).await?;
         if !answer.status.is_success() {
             return Err(answer.failure());
         }
@@ -324,14 +325,9 @@ impl<'a> Repository<'a> {
             )));
         }
         let accept = "application/vnd.oci.image.manifest.v1+json, application/vnd.docker.distribution.manifest.v2+json";
-        let mut answer = self.get(&format!("manifests/{reference}"), accept).await?;
-        let bytes = answer.small(LARGEST_MANIFEST).await?;
-        let digest = format!("sha256:{}", hex::encode(Sha256::digest(&bytes)));
+        let (digest, bytes) = self.document(&reference, accept).await?;
         if promised.is_some_and(|promised| *promised != digest) {
-            return Err(Fault::changed(format!(
-                "{} sends the manifest {digest} for {reference}.",
-                self.base
-            )));
+            return Err(self.changed(&digest, &reference));
         }
         let manifest = serde_json::from_slice::<Manifest>(&bytes).map_err(|_| {
             Fault::refused(format!(
@@ -350,12 +346,44 @@ impl<'a> Repository<'a> {
         Ok((digest, manifest))
     }
 
+    /// A manifest or an index as it came, with its digest.
+    pub(crate) async fn document(
+        &mut self,
+        reference: &str,
+        accept: &'static str,
+    ) -> Result<(String, Vec<u8>), Fault> {
+        let mut answer = self.get(&format!("manifests/{reference}"), accept).await?;
+        let bytes = answer.small(LARGEST_MANIFEST).await?;
+        Ok((format!("sha256:{}", hex::encode(Sha256::digest(&bytes))), bytes))
+    }
+
+    pub(crate) fn changed(&self, digest: &str, reference: &str) -> Fault {
+        Fault::changed(format!(
+            "{} sends the manifest {digest} for {reference}.",
+            self.base
+        ))
+    }
+
     async fn newest(&mut self, range: &str) -> Result<String, Fault> {
+        let range_of = Range::parse(range)?;
+        let tags = self.tags().await?;
+        range_of
+            .newest(tags.iter().map(String::as_str))
+            .map(str::to_owned)
+            .ok_or_else(|| {
+                Fault::absent(format!(
+                    "There is no tag with a version in the range {range:?} in {}.",
+                    self.base
+                ))
+            })
+    }
+
+    /// All tags.
+    pub(crate) async fn tags(&mut self) -> Result<Vec<String>, Fault> {
         #[derive(Deserialize)]
         struct Page {
             tags: Option<Vec<String>>,
         }
-        let range_of = Range::parse(range)?;
         let mut tags = Vec::new();
         let mut next = Some("tags/list?n=1000".to_owned());
         for _ in 0..MOST_PAGES {
@@ -373,15 +401,7 @@ impl<'a> Repository<'a> {
             }
             next = next_page(answer.headers.get(header::LINK));
         }
-        range_of
-            .newest(tags.iter().map(String::as_str))
-            .map(str::to_owned)
-            .ok_or_else(|| {
-                Fault::absent(format!(
-                    "There is no tag with a version in the range {range:?} in {}.",
-                    self.base
-                ))
-            })
+        Ok(tags)
     }
 
     /// Which layers are files, and how.
@@ -442,19 +462,18 @@ impl<'a> Repository<'a> {
         Ok(chosen)
     }
 
-    async fn blob(&mut self, layer: &Layer, file: &mut File, left: &mut u64) -> Result<(), Fault> {
-        let sound = layer
-            .digest
+    pub(crate) async fn blob(&mut self, digest: &str, file: &mut File, left: &mut u64) -> Result<(), Fault> {
+        let sound = digest
             .strip_prefix("sha256:")
             .is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
         if !sound {
             return Err(Fault::asked(format!(
                 "{} names a layer by {}, which is not sha256.",
                 self.base,
-                shown(&layer.digest)
+                shown(digest)
             )));
         }
-        let mut answer = self.get(&format!("blobs/{}", layer.digest), "*/*").await?;
+        let mut answer = self.get(&format!("blobs/{digest}"), "*/*").await?;
         // What came counts, not what was said of it.
         *left -= answer.save_part(file, *left).await?;
         Ok(())

@@ -10,7 +10,8 @@ use serde::Deserialize;
 use crate::{
     address::Address,
     credentials::Wallet,
-    fault::{Fault, FaultKind},
+    discovery::{Service, discover},
+    fault::Fault,
     http::{Answer, Ask},
     module::{ModuleFault, Summary},
     package::{Package, has_scheme, location_of},
@@ -18,6 +19,11 @@ use crate::{
 
 /// Largest answer: some modules have thousands of versions.
 const LARGEST: usize = 16 << 20;
+
+const MODULES: Service = Service {
+    id: "modules.v1",
+    what: "module registry",
+};
 
 /// A registry that was found.
 pub(crate) struct Registry<'p> {
@@ -35,38 +41,8 @@ impl<'p> Registry<'p> {
     }
 
     async fn find(package: &'p Package<'p>, host: &str) -> Result<Self, Fault> {
-        #[derive(Deserialize)]
-        struct Services {
-            #[serde(rename = "modules.v1")]
-            modules: Option<String>,
-        }
-        let place = Address::parse(&format!("https://{host}/.well-known/terraform.json"))?;
-        let credentials = package.ring.of_registry(&place);
-        let mut answer = ask(package, &place, &Wallet::place(&place, credentials.clone())).await?;
-        if !answer.status.is_success() {
-            let fault = answer.failure();
-            return Err(match fault.kind {
-                FaultKind::Absent => Fault::absent(format!(
-                    "{host} offers no module registry ({place} is not there)."
-                )),
-                _ => fault,
-            });
-        }
-        let from = answer.address.clone();
-        let services = serde_json::from_slice::<Services>(&answer.small(LARGEST).await?);
-        let modules = services.ok().and_then(|services| services.modules);
-        let modules = modules
-            .ok_or_else(|| Fault::absent(format!("{host} offers no module registry (modules.v1).")))?;
-        let mut base = from.join(&modules)?;
-        if base.scheme != "https" {
-            return Err(Fault::refused(format!(
-                "{host} names a module registry that is not encrypted: {base}."
-            )));
-        }
-        if !base.path.ends_with('/') {
-            base.path.push('/');
-        }
-        let wallet = Wallet::place(&base, credentials);
+        let (web, ring) = (&package.fetcher.web, package.ring);
+        let (base, wallet) = discover(web, ring, host, MODULES, package.deadline).await?;
         Ok(Self {
             package,
             base,
