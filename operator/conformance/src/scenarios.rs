@@ -19,6 +19,7 @@ use std::{
 };
 
 use anyhow::Context;
+use ashlar_install::{Cache, Installer};
 use ashlar_provider::{Fence, Launcher};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::Settings;
@@ -74,8 +75,10 @@ where
 /// Settings under which only the test providers' mirror is known, and nothing is fenced.
 fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
     Ok(Settings {
-        mirrors: vec![mirror.to_owned()],
-        cache: scratch.join("cache"),
+        installer: Installer::of_folders(
+            vec![mirror.to_owned()],
+            Cache::new(scratch.join("cache"), Cache::USUAL_BYTES),
+        ),
         scratch: scratch.to_owned(),
         writable: Vec::new(),
         launcher: Launcher {
@@ -92,7 +95,6 @@ fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
         states: None,
         warm: None,
         schemas: Default::default(),
-        digests: Default::default(),
     })
 }
 
@@ -188,7 +190,7 @@ fn words(bench: &step::Bench, root: &Path, settings: &Settings) -> [(String, &'s
     [
         (bench.work.display().to_string(), "<root>"),
         (root.display().to_string(), "<top>"),
-        (settings.mirrors[0].display().to_string(), "<mirror>"),
+        (settings.installer.folders()[0].display().to_string(), "<mirror>"),
         ("registry.terraform.io".to_owned(), "<default-host>"),
     ]
 }

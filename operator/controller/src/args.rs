@@ -61,6 +61,9 @@ pub struct OperatorArgs {
     /// Address that metrics are served on, in Prometheus' text form, as 0.0.0.0:8080; none are served by default.
     #[arg(long, env = "ASHLAR_METRICS_ADDRESS")]
     pub metrics_address: Option<SocketAddr>,
+    /// How providers are installed.
+    #[command(flatten)]
+    pub providers: ProviderArgs,
     /// Name of this replica, the Pod's in a Pod; the host's by default.
     #[arg(long, env = "ASHLAR_REPLICA_ID")]
     pub replica_id: Option<String>,
@@ -111,6 +114,29 @@ pub struct SourceArgs {
     /// Time for one fetch, in seconds.
     #[arg(long, env = "ASHLAR_SOURCE_TIMEOUT", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..))]
     pub source_timeout: u32,
+}
+
+/// How providers are installed.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ProviderArgs {
+    /// What `provider_installation` says in Terraform's CLI configuration: the text of such a file, or in JSON a list of methods,
+    /// [{"network_mirror": {"url": "https://…"}}, {"direct": {}}]. The folders of --mirror go before them. Without it providers come from
+    /// those folders alone, and no network is used for them.
+    #[arg(long, env = "ASHLAR_PROVIDER_INSTALLATION")]
+    pub provider_installation: Option<String>,
+    /// Folder that a Secret is mounted at: with a CLI configuration (terraformrc or terraformrc.json), accounts of OCI registries
+    /// (.dockerconfigjson), and certificate authorities to trust (ca.crt); each may be left out.
+    #[arg(long, env = "ASHLAR_PROVIDER_SECRET_DIR")]
+    pub provider_secret_dir: Option<PathBuf>,
+    /// Most that the cache keeps of providers, in MiB; what is in use stays.
+    #[arg(long, env = "ASHLAR_PROVIDER_CACHE_MIB", default_value_t = 3072)]
+    pub provider_cache_mib: u32,
+    /// Largest package of a provider as it is sent, in MiB.
+    #[arg(long, env = "ASHLAR_PROVIDER_PACKAGE_MIB", default_value_t = 1024)]
+    pub provider_package_mib: u32,
+    /// Time for the download of one package, in seconds.
+    #[arg(long, env = "ASHLAR_PROVIDER_TIMEOUT", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
+    pub provider_timeout: u32,
 }
 
 impl SourceArgs {

@@ -20,6 +20,7 @@ mod flux;
 mod folders;
 mod index;
 mod inputs;
+mod installing;
 mod job;
 mod kept;
 mod message;

@@ -16,7 +16,7 @@ use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
 use ashlar_provider::{Fence, Launcher, SchemaCache, WarmPool};
 use ashlar_provisioner::{LocalPrograms, Rules};
-use ashlar_runner::{BinaryDigests, Patience, Settings};
+use ashlar_runner::{Patience, Settings};
 use ashlar_sources::{Fetcher, Reach};
 use ashlar_store::kube::{OperatorKey, Presence};
 use futures::{StreamExt, channel::mpsc};
@@ -43,6 +43,7 @@ use crate::{
     flux::{self, Kinds},
     folders::Folders,
     index::{Index, Reference},
+    installing,
     message::{Secrets, errors},
     metrics,
     pass::{on_error, pass},
@@ -314,8 +315,7 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, PathBuf, File)> {
     }
     let run_folder = make(&work.join("run"))?;
     let settings = Settings {
-        mirrors: args.mirrors.clone(),
-        cache: make(&args.cache_dir)?,
+        installer: installing::installer(args, make(&args.cache_dir)?)?,
         scratch: make(&work.join("p"))?,
         writable: args.writable.clone(),
         launcher: Launcher {
@@ -344,7 +344,6 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, PathBuf, File)> {
         states: None,
         warm: None,
         schemas: Arc::new(SchemaCache::kept_in(args.cache_dir.join("schemas"))),
-        digests: Arc::new(BinaryDigests::kept_in(args.cache_dir.join("schemas"))),
     };
     Ok((settings, run_folder, own))
 }

@@ -1,6 +1,6 @@
-//! Finds, launches and speaks to provider plugins (gRPC 5 and 6).
+//! Launches and speaks to provider plugins (gRPC 5 and 6).
 //!
-//! The way of a provider: [`Mirrors`] finds its binary, [`Plugins`] starts it through [`launch`] when it is needed,
+//! The way of a provider: `install` finds its binary, [`Plugins`] starts it through [`launch`] when it is needed,
 //! a handshake on its standard output and mutual TLS make the connection, and then it is a `port::Provider` like the
 //! [`Builtin`] one. A plugin's death, silence or nonsense becomes an error that names it. What the answers *mean* is the
 //! engine's business, never this crate's.
@@ -17,7 +17,6 @@ pub mod launch;
 mod lease;
 mod log;
 mod memory;
-mod mirror;
 mod packed;
 mod plugin;
 mod pool;
@@ -29,7 +28,6 @@ mod schema_cache;
 mod secrets;
 mod supervise;
 mod tls;
-mod unpack;
 mod warm;
 mod warm_counts;
 mod warm_rules;
@@ -39,13 +37,11 @@ pub use builtin::{Builtin, Uuids};
 pub use client::Timeouts;
 pub use launch::{Fence, LaunchError};
 pub use log::Redactor;
-pub use mirror::{MirrorError, Mirrors, Package};
 pub use plugin::{Listener, PluginOptions};
 pub use pool::Plugins;
 pub use process::{Environment, LaunchOptions, Launcher};
 pub use program::{Ending, Program};
 pub use schema_cache::{Binary, SchemaCache};
-pub use unpack::UnpackError;
 pub use warm::{Anchor, WarmPool};
 pub use warm_counts::WarmCounts;
 pub use warm_rules::{Ended, WarmLimits};

@@ -128,7 +128,7 @@ impl Plugin {
 
     /// Can nothing be asked of it any more?
     pub(crate) fn has_ended(&self) -> bool {
-        self.client.process().has_ended()
+        self.client.process().has_ended().is_some()
     }
 
     /// The schema, asked of the plugin at most once; not at all where another process told it and that suffices.

@@ -169,11 +169,6 @@ impl Process {
         self.pid
     }
 
-    /// Has it ended?
-    pub(crate) fn has_ended(&self) -> bool {
-        self.ended.borrow().is_some()
-    }
-
     /// Waits for the end of the process; says how it ended.
     pub(crate) async fn ended(&self) -> Arc<str> {
         let mut ended = self.ended.clone();

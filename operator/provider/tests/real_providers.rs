@@ -20,13 +20,13 @@ use std::{
 };
 
 use ashlar_addr::{DeposedKey, Provider as Address};
+use ashlar_install::{Cache, Mirrors};
 use ashlar_port::{
     Answer, ApplyRequest, Outside, PlanRequest, Provider, ProviderDiag, Providers, ReadDataRequest,
     ReadRequest, UpgradeRequest,
 };
 use ashlar_provider::{
-    Environment, Fence, LaunchOptions, Launcher, Listener, Mirrors, PluginOptions, Plugins, SchemaCache,
-    Timeouts,
+    Environment, Fence, LaunchOptions, Launcher, Listener, PluginOptions, Plugins, SchemaCache, Timeouts,
 };
 use ashlar_value::{
     Type, Value, json,
@@ -132,7 +132,7 @@ impl Setup {
             .expect("ASHLAR_PLUGIN_MIRROR must name the plugin mirror that `cargo xtask tools` makes");
         let mirrors = Mirrors {
             folders: vec![mirror.into()],
-            cache: self.root.path().join("cache"),
+            cache: Cache::new(self.root.path().join("cache"), Cache::USUAL_BYTES),
         };
         let binaries = sources.iter().map(|source| {
             let provider: Address = source.parse().unwrap();

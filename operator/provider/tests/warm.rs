@@ -12,9 +12,10 @@
 use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc, time::Duration};
 
 use ashlar_addr::{DeposedKey, Provider as Address};
+use ashlar_install::{Cache, Mirrors};
 use ashlar_port::{Outside, Provider, Providers};
 use ashlar_provider::{
-    Binary, Ended, Environment, Fence, LaunchOptions, Launcher, Mirrors, PluginOptions, Plugins, SchemaCache,
+    Binary, Ended, Environment, Fence, LaunchOptions, Launcher, PluginOptions, Plugins, SchemaCache,
     Timeouts, WarmLimits, WarmPool,
 };
 use ashlar_value::{Value, schema::Block};
@@ -75,7 +76,7 @@ impl Setup {
             std::env::var("ASHLAR_PLUGIN_MIRROR").expect("ASHLAR_PLUGIN_MIRROR must name a plugin mirror");
         let mirrors = Mirrors {
             folders: vec![mirror.into()],
-            cache: root.path().join("cache"),
+            cache: Cache::new(root.path().join("cache"), Cache::USUAL_BYTES),
         };
         let package = mirrors.select(&address(), &Default::default()).unwrap();
         let binary = Binary::from(mirrors.binary(&address(), &package).unwrap());

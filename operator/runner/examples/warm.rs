@@ -21,11 +21,12 @@ use std::{
 };
 
 use ashlar_diag::Sources;
+use ashlar_install::{Cache, Installer};
 use ashlar_plan::Options;
 use ashlar_port::Unwatched;
 use ashlar_provider::{Fence, Launcher, SchemaCache, WarmLimits, WarmPool};
 use ashlar_provisioner::{LocalPrograms, Rules};
-use ashlar_runner::{BinaryDigests, Modules, PlanRequest, Settings, Warm, plan};
+use ashlar_runner::{Modules, PlanRequest, Settings, Warm, plan};
 use ashlar_sources::Reach;
 
 struct Bench {
@@ -110,8 +111,10 @@ async fn main() {
     let pool = WarmPool::new(WarmLimits::default());
     let bench = Bench {
         settings: Settings {
-            mirrors: vec![mirror.into()],
-            cache: scratch.join("cache"),
+            installer: Installer::of_folders(
+                vec![mirror.into()],
+                Cache::new(scratch.join("cache"), Cache::USUAL_BYTES),
+            ),
             scratch: scratch.join("p"),
             writable: Vec::new(),
             launcher: Launcher {
@@ -128,7 +131,6 @@ async fn main() {
             states: None,
             warm: None,
             schemas: Arc::new(SchemaCache::kept_in(scratch.join("cache/schemas"))),
-            digests: Arc::new(BinaryDigests::kept_in(scratch.join("cache/schemas"))),
         },
         pool: pool.clone(),
         text: fs::read_to_string(folder.join("main.tf")).unwrap().into(),

@@ -148,6 +148,7 @@ async fn attempt(
         functions: None,
     };
     let chosen = find_pinned(settings, &plan.providers).await?;
+    let _in_use = chosen.in_use.clone();
     let redact = redactor(variables.values(), &plan.prior_state, &request.env);
     outcome.redact.clone_from(&redact.redact);
     let place = Place {

@@ -36,8 +36,11 @@ pub async fn schemas_of_state(
         packages: None,
     };
     let nothing = BTreeMap::new();
-    let (tree, _, _) = load_module(&files, dialect, &nothing, &mut library, &mut Sources::new());
-    let chosen = choose(settings, &tree, state, LockFile::default()).await?;
+    let mut sources = Sources::new();
+    let (tree, _, _) = load_module(&files, dialect, &nothing, &mut library, &mut sources);
+    // As far as that can be read, too.
+    let locks = LockFile::read(folder, &mut sources).unwrap_or_default();
+    let chosen = choose(settings, &tree, &sources, state, locks).await?;
     fetch(settings, folder, chosen, &tree, state).await
 }
 
@@ -84,6 +87,7 @@ async fn fetch(
         made: Arc::default(),
         functions: None,
     };
+    let _in_use = chosen.in_use.clone();
     let plugins = plugins(
         settings,
         chosen,

@@ -4,11 +4,11 @@
 //! and plans are kept, who may approve, and what is shown are the caller's business.
 
 mod apply;
-mod binary_digests;
 mod files;
 mod functions;
 mod inspect;
 mod lock_file;
+mod lock_providers;
 mod look;
 mod modules;
 mod outside;
@@ -23,10 +23,10 @@ mod validate;
 
 pub use apply::{ApplyOutcome, ApplyRequest, apply, check_given, planned_inputs};
 pub use ashlar_apply::{Counts, Patience};
-pub use binary_digests::BinaryDigests;
 pub use files::Files;
 pub use functions::ProviderFunctions;
 pub use inspect::{schemas_of_plan, schemas_of_state};
+pub use lock_providers::{LockNews, LockedPackage, lock_providers};
 pub use look::{LookRequest, Looked, look};
 pub use modules::{Folders, Given, Laid, Modules, read_folder};
 pub use outside::SystemOutside;

@@ -1,7 +1,7 @@
 //! `.terraform.lock.hcl`: which version of each provider a folder uses, and what its package must be.
 //!
-//! Read and kept for folders on a person's machine, as `terraform init` does it; a run in a cluster keeps to what its plan
-//! pinned. Source: Terraform `internal/depsfile`, `internal/providercache/installer.go`. Decides nothing by itself: see
+//! Read and kept for folders on a person's machine, as `terraform init` does it; a run in a cluster obeys what its source settles,
+//! and apply keeps to what its plan pinned. Source: Terraform `internal/depsfile`, `internal/providercache/installer.go`. Decides nothing by itself: see
 //! `providers`.
 
 use std::{

@@ -136,10 +136,12 @@ pub async fn look(
     let Some(locks) = diags.take(LockFile::read(&request.folder, sources)) else {
         return (None, diags);
     };
-    let Some(chosen) = diags.take(choose(settings, &tree, &request.state, locks).await) else {
+    let Some(chosen) = diags.take(choose(settings, &tree, sources, &request.state, locks).await) else {
         return (None, diags);
     };
     let redact = redactor(variables.values(), &request.state, &request.env);
+    diags.extend(chosen.warnings.clone());
+    let _in_use = chosen.in_use.clone();
     let plugins = plugins(
         settings,
         chosen,

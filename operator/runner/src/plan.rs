@@ -231,17 +231,19 @@ async fn attempt(
         return None;
     }
     let (variables, given) = (resolved.values, resolved.given);
-    // In a cluster a plan pins its providers, and nothing is kept in the folder.
+    // In a cluster a plan pins its providers: what the source settles is obeyed, and nothing is kept in its folder.
     let is_kept = request.confines.is_none();
     let mut locks = LockFile::default();
-    if is_kept && !request.upgrade {
+    if !request.upgrade {
         locks = diags.take(LockFile::read(&request.folder, sources))?;
     }
-    let chosen = diags.take(choose(settings, &tree, &request.state, locks.clone()).await)?;
+    let chosen = diags.take(choose(settings, &tree, sources, &request.state, locks.clone()).await)?;
     if is_kept && chosen.locks != locks {
         diags.take(chosen.locks.write(&request.folder))?;
     }
+    diags.extend(chosen.warnings.clone());
     let pins = chosen.pins.clone();
+    let _in_use = chosen.in_use.clone();
     let redact = redactor(variables.values(), &request.state, &request.env);
     redacted.clone_from(&redact.redact);
     let plugins = plugins(

@@ -1,31 +1,30 @@
 //! Which binary serves which provider, and how it is started.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    ffi::OsString,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, ffi::OsString, path::Path, sync::Arc, time::Duration};
 
-use ashlar_addr::{Constraints, Provider};
+use ashlar_addr::{Constraints, Provider, Version};
 use ashlar_config::Tree;
-use ashlar_diag::{Diag, Diags};
+use ashlar_diag::{Diag, Diags, Sources, Span};
+use ashlar_install::{Hashes, InUse, InstallError, Installed, Installer};
 use ashlar_plan::ProviderPin;
 use ashlar_port::Outside;
-use ashlar_provider::{
-    Binary, Environment, LaunchOptions, Mirrors, Package, PluginOptions, Plugins, Redactor, Timeouts,
-};
+use ashlar_provider::{Binary, Environment, LaunchOptions, PluginOptions, Plugins, Redactor, Timeouts};
 use ashlar_state::State;
+use futures::{StreamExt, stream};
 
 use crate::{
-    binary_digests::BinaryDigests,
     files::Files,
     lock_file::{LockFile, Locked},
     redact::Redaction,
     settings::{Settings, Warm},
     states::OtherStates,
 };
+
+/// Providers that are installed at once.
+const AT_ONCE: usize = 4;
+
+/// What a plan calls the version of a development override.
+const OVERRIDDEN: &str = "dev";
 
 /// Binaries chosen for a run.
 #[derive(Default)]
@@ -34,6 +33,10 @@ pub(crate) struct Chosen {
     pub(crate) pins: Vec<ProviderPin>,
     /// What is settled by this choice.
     pub(crate) locks: LockFile,
+    /// Keeps the binaries where they are; for as long as the run may start them.
+    pub(crate) in_use: Vec<InUse>,
+    /// What is to be told of it.
+    pub(crate) warnings: Diags,
 }
 
 /// Chooses for every provider in use the package that is settled, or else the newest that the configuration allows;
@@ -41,165 +44,230 @@ pub(crate) struct Chosen {
 pub(crate) async fn choose(
     settings: &Settings,
     tree: &Tree,
+    sources: &Sources,
     state: &State,
-    locks: LockFile,
+    mut locks: LockFile,
 ) -> Result<Chosen, Diags> {
     let mut wanted = tree.requirements();
     for resource in state.resources.values() {
         wanted.entry(resource.provider.provider.clone()).or_default();
     }
     wanted.retain(|provider, _| !provider.is_builtin());
-    let mirrors = Mirrors {
-        folders: settings.mirrors.clone(),
-        cache: settings.cache.clone(),
-    };
-    let digests = settings.digests.clone();
-    blocking(move || {
-        let mut chosen = Chosen::default();
-        let mut diags = Diags::new();
-        for (provider, constraints) in wanted {
-            let locked = locks.0.get(&provider);
-            let found = match locked {
-                Some(locked) if !constraints.allow_provider(&locked.version) => {
-                    Err(out_of_range(&provider, &constraints, locked))
-                }
-                Some(locked) => mirrors.exactly(&provider, &locked.version).map_err(Diag::from),
-                None => mirrors.select(&provider, &constraints).map_err(Diag::from),
-            };
-            let found = found.map_err(Diags::from).and_then(|package| {
-                let locked = lock(&mirrors, &digests, &provider, &package, locked)?;
-                Ok((pin(&mirrors, &digests, &provider, &package)?, locked))
-            });
-            if let Some(((binary, pin), mut locked)) = diags.take(found) {
-                locked.constraints = constraints.canonical();
-                chosen.binaries.insert(provider.clone(), known(binary, &pin));
-                chosen.pins.push(pin);
-                chosen.locks.0.insert(provider, locked);
+    let installer = &settings.installer;
+    let asks = asks(tree, sources);
+    let found: Vec<_> = stream::iter(wanted)
+        .map(|(provider, constraints)| {
+            let locked = locks.0.remove(&provider);
+            let asks = asks.get(&provider).map(Vec::as_slice).unwrap_or_default();
+            async move {
+                let installed = find(installer, &provider, &constraints, locked.as_ref(), asks).await?;
+                let (binary, pin) = pin(installer, &installed).await?;
+                Ok::<_, Diag>((installed, binary, pin, constraints, locked))
             }
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let mut chosen = Chosen::default();
+    let mut diags = Diags::new();
+    for found in found {
+        let Some((installed, binary, pin, constraints, before)) = diags.take(found.map_err(Diags::from))
+        else {
+            continue;
+        };
+        let provider = installed.provider;
+        let locked = match installed.version {
+            Some(version) => {
+                let before = before.filter(|before| before.version == version);
+                let before = before.map_or_else(Hashes::new, |before| before.hashes);
+                let hashes = installed
+                    .hashes
+                    .into_iter()
+                    .chain(installed.vouched)
+                    .chain(before);
+                Some(Locked {
+                    version,
+                    constraints: constraints.canonical(),
+                    hashes: hashes.collect(),
+                })
+            }
+            // What stands for it now says nothing of what is settled.
+            None => before,
+        };
+        chosen.binaries.insert(provider.clone(), binary);
+        chosen.pins.push(pin);
+        chosen.in_use.extend(installed.in_use);
+        chosen.locks.0.extend(locked.map(|locked| (provider, locked)));
+    }
+    if diags.has_errors() {
+        return Err(diags);
+    }
+    let used: Vec<String> = installer
+        .overrides()
+        .iter()
+        .filter(|(provider, _)| chosen.binaries.contains_key(provider))
+        .map(|(provider, folder)| format!("\n - {} in {}", provider.for_display(), folder.display()))
+        .collect();
+    if !used.is_empty() {
+        let detail = format!(
+            "The CLI configuration has these folders stand for providers, whatever version is asked for:{}\nWhat is planned and \
+             applied with them may fit no released version.",
+            used.concat()
+        );
+        let warning = Diag::warning("Provider development overrides are in effect", detail);
+        chosen.warnings.push(warning);
+    }
+    Ok(chosen)
+}
+
+async fn find(
+    installer: &Installer,
+    provider: &Provider,
+    constraints: &Constraints,
+    locked: Option<&Locked>,
+    asks: &[String],
+) -> Result<Installed, Diag> {
+    if let Some(overridden) = installer.overridden(provider).await {
+        return overridden.map_err(Diag::from);
+    }
+    let Some(locked) = locked else {
+        let version = installer.choose(provider, constraints, asks).await?;
+        let installed = installer.install(provider, &version, &Hashes::new()).await;
+        return installed.map_err(|error| error.asked(&constraints.to_string()).into());
+    };
+    if !constraints.allow_provider(&locked.version) {
+        return Err(out_of_range(provider, constraints, locked, asks));
+    }
+    let installed = installer.install(provider, &locked.version, &locked.hashes).await;
+    match installed {
+        Err(error) if error.is_absence() => {
+            // Is there no such version, or only no package of it?
+            let versions = installer.versions(provider).await?;
+            if versions.contains(&locked.version) {
+                return Err(error.into());
+            }
+            let gone = InstallError::Gone {
+                provider: provider.clone(),
+                version: locked.version.clone(),
+                versions,
+            };
+            Err(gone.into())
         }
-        if diags.has_errors() {
-            Err(diags)
+        installed => Ok(installed?),
+    }
+}
+
+/// Who asks for which versions of what.
+pub(crate) fn asks(tree: &Tree, sources: &Sources) -> BTreeMap<Provider, Vec<String>> {
+    let mut all = BTreeMap::<Provider, Vec<String>>::new();
+    for (path, member) in &tree.members {
+        let module = &member.module;
+        let who = if path.is_root() {
+            "the root module".to_owned()
         } else {
-            Ok(chosen)
+            path.to_string()
+        };
+        let mut note = |provider: Provider, version: &Option<(Arc<str>, Span)>| {
+            let Some((text, span)) = version else { return };
+            let place = sources.place(*span).map_or(String::new(), |place| {
+                format!(" ({} line {})", place.file, place.start.line)
+            });
+            all.entry(provider)
+                .or_default()
+                .push(format!("{who}{place} asks for {text}"));
+        };
+        for entry in module.required_providers.values() {
+            note(entry.source.clone(), &entry.version);
         }
-    })
-    .await
+        for (local, block) in &module.providers {
+            note(module.source_of(&local.name), &block.version);
+        }
+    }
+    all
 }
 
 /// Finds the very binaries that a plan was made with.
 pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Result<Chosen, Diags> {
-    let pins = pins.to_vec();
-    let mirrors = Mirrors {
-        folders: settings.mirrors.clone(),
-        cache: settings.cache.clone(),
-    };
-    let digests = settings.digests.clone();
-    blocking(move || {
-        let mut chosen = Chosen::default();
-        for wanted in pins {
+    let installer = &settings.installer;
+    let found: Vec<_> = stream::iter(pins.to_vec())
+        .map(|wanted| async move {
             let gone = |why: String| {
                 let detail = format!(
                     "The plan was made with version {} of provider {}, and {why}. Plan anew.",
                     wanted.version,
                     wanted.provider.for_display()
                 );
-                Diags::from(Diag::error("Provider changed since the plan was made", detail))
+                Diag::error("Provider changed since the plan was made", detail)
             };
-            let packages = mirrors.packages(&wanted.provider).map_err(Diag::from)?;
-            let package = packages
-                .into_values()
-                .find(|package| package.version.to_string() == wanted.version);
-            let Some(package) = package else {
-                return Err(gone("no mirror has it any more".to_owned()));
+            let installed = match wanted.version.parse::<Version>() {
+                Ok(version) => match installer
+                    .install(&wanted.provider, &version, &Hashes::new())
+                    .await
+                {
+                    Err(error) if error.is_absence() => {
+                        return Err(gone("no mirror or registry has it any more".to_owned()));
+                    }
+                    installed => installed?,
+                },
+                Err(_) => match installer.overridden(&wanted.provider).await {
+                    Some(installed) => installed?,
+                    None => return Err(gone("no folder stands for it any more".to_owned())),
+                },
             };
-            let (binary, pin) = pin(&mirrors, &digests, &wanted.provider, &package)?;
+            let (binary, pin) = pin(installer, &installed).await?;
             if pin.digest != wanted.digest {
                 return Err(gone("its binary is another one now".to_owned()));
             }
-            chosen
-                .binaries
-                .insert(wanted.provider.clone(), known(binary, &pin));
-            chosen.pins.push(pin);
-        }
-        Ok(chosen)
-    })
-    .await
+            Ok((installed, binary, pin))
+        })
+        .buffered(AT_ONCE)
+        .collect()
+        .await;
+    let mut chosen = Chosen::default();
+    for found in found {
+        let (installed, binary, pin) = found.map_err(|diag: Diag| Diags::from(diag))?;
+        chosen.binaries.insert(installed.provider, binary);
+        chosen.pins.push(pin);
+        chosen.in_use.extend(installed.in_use);
+    }
+    Ok(chosen)
 }
 
-fn out_of_range(provider: &Provider, constraints: &Constraints, locked: &Locked) -> Diag {
+fn out_of_range(provider: &Provider, constraints: &Constraints, locked: &Locked, asks: &[String]) -> Diag {
+    let asks: Vec<String> = asks.iter().map(|ask| format!("\n  - {ask}")).collect();
     let detail = format!(
         "Version {} of provider {provider} is settled in .terraform.lock.hcl, and the configuration asks for {constraints}. \
-         `--upgrade` settles another version.",
-        locked.version
+         `--upgrade` settles another version.{}",
+        locked.version,
+        asks.concat()
     );
     Diag::error("Failed to query available provider packages", detail)
 }
 
-/// What is settled of a package; one that is not what was settled of it before is refused.
-fn lock(
-    mirrors: &Mirrors,
-    digests: &BinaryDigests,
-    provider: &Provider,
-    package: &Package,
-    before: Option<&Locked>,
-) -> Result<Locked, Diags> {
-    let digest = |path: &Path| {
-        let digest = digests.of(path)?;
-        Ok(digest.strip_prefix("sha256:").unwrap_or(&digest).to_owned())
+async fn pin(installer: &Installer, installed: &Installed) -> Result<(Binary, ProviderPin), Diag> {
+    let (installer, installed) = (installer.clone(), installed.clone());
+    let work = move || {
+        let path = installed.binary()?;
+        let digest = installer.digests().of(&path).map_err(|error| {
+            let detail = format!("The plugin {} could not be read: {error}.", path.display());
+            Diag::error("Failed to instantiate provider", detail)
+        })?;
+        let digest = format!("sha256:{digest}");
+        let version = installed.version.as_ref().map(Version::to_string);
+        let pin = ProviderPin {
+            provider: installed.provider,
+            version: version.unwrap_or_else(|| OVERRIDDEN.to_owned()),
+            digest: digest.clone(),
+        };
+        let binary = Binary {
+            path,
+            digest: Some(digest),
+        };
+        Ok((binary, pin))
     };
-    let own: BTreeSet<String> = mirrors
-        .hashes(package, &digest)
-        .map_err(Diag::from)?
-        .into_iter()
-        .collect();
-    let before = before.map_or_else(BTreeSet::new, |locked| locked.hashes.clone());
-    if !before.is_empty() && own.is_disjoint(&before) {
-        let detail = format!(
-            "The package of provider {provider} {} has none of the checksums that .terraform.lock.hcl settles for it. Either it \
-             was tampered with, or the file was made for other platforms: `terraform providers lock` adds this one.",
-            package.version
-        );
-        return Err(Diag::error("Failed to install provider", detail).into());
-    }
-    Ok(Locked {
-        version: package.version.clone(),
-        constraints: String::new(),
-        hashes: own.into_iter().chain(before).collect(),
-    })
-}
-
-fn pin(
-    mirrors: &Mirrors,
-    digests: &BinaryDigests,
-    provider: &Provider,
-    package: &Package,
-) -> Result<(PathBuf, ProviderPin), Diags> {
-    let binary = mirrors.binary(provider, package).map_err(Diag::from)?;
-    let digest = digests.of(&binary).map_err(|error| {
-        let detail = format!("The plugin {} could not be read: {error}.", binary.display());
-        Diag::error("Failed to instantiate provider", detail)
-    })?;
-    let pin = ProviderPin {
-        provider: provider.clone(),
-        version: package.version.to_string(),
-        digest,
-    };
-    Ok((binary, pin))
-}
-
-fn known(path: PathBuf, pin: &ProviderPin) -> Binary {
-    Binary {
-        path,
-        digest: Some(pin.digest.clone()),
-    }
-}
-
-async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> Result<T, Diags> + Send + 'static,
-) -> Result<T, Diags> {
     tokio::task::spawn_blocking(work).await.unwrap_or_else(|error| {
         let detail = format!("Looking for provider plugins ended unexpectedly: {error}.");
-        Err(Diag::error("Failed to instantiate provider", detail).into())
+        Err(Diag::error("Failed to instantiate provider", detail))
     })
 }
 
@@ -268,9 +336,11 @@ pub(crate) fn plugins(
     };
     let schemas = settings.schemas.clone();
     let states = OtherStates::new(place.files.clone(), settings.states.clone(), redaction.secrets);
+    let in_use = chosen.in_use;
     let plugins = Plugins::new(chosen.binaries, options, schemas, outside, Arc::new(states));
     Arc::new(match settings.warm.clone() {
-        Some(Warm { pool, tenant, anchor }) => plugins.kept_warm(pool, tenant, anchor),
+        // What is kept warm keeps its program where it is.
+        Some(Warm { pool, tenant, anchor }) => plugins.kept_warm(pool, tenant, Arc::new((anchor, in_use))),
         None => plugins,
     })
 }

@@ -2,19 +2,16 @@
 
 use std::{path::PathBuf, sync::Arc};
 
+use ashlar_install::Installer;
 use ashlar_port::States;
 use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, WarmPool};
 use ashlar_provisioner::Rules;
 
-use crate::binary_digests::BinaryDigests;
-
 /// Settings of a process that runs workspaces.
 #[derive(Clone)]
 pub struct Settings {
-    /// Folders with provider packages.
-    pub mirrors: Vec<PathBuf>,
-    /// Where packed providers are unpacked; shared by all runs and kept.
-    pub cache: PathBuf,
+    /// Where providers are had from; shared by all runs.
+    pub installer: Installer,
     /// Holds private folders of plugins. Short: socket paths may have 107 bytes.
     pub scratch: PathBuf,
     /// What becomes a plugin.
@@ -33,8 +30,6 @@ pub struct Settings {
     pub warm: Option<Warm>,
     /// Schemas known already.
     pub schemas: Arc<SchemaCache>,
-    /// Digests of binaries known already.
-    pub digests: Arc<BinaryDigests>,
 }
 
 /// Providers that outlive a run.

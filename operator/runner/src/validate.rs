@@ -89,9 +89,11 @@ async fn attempt(
     let Some(locks) = diags.take(LockFile::read(&folder, sources)) else {
         return diags;
     };
-    let Some(chosen) = diags.take(choose(settings, &tree, &State::default(), locks).await) else {
+    let Some(chosen) = diags.take(choose(settings, &tree, sources, &State::default(), locks).await) else {
         return diags;
     };
+    diags.extend(chosen.warnings.clone());
+    let _in_use = chosen.in_use.clone();
     let plugins = plugins(
         settings,
         chosen,

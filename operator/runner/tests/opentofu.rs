@@ -9,6 +9,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc};
 
 use ashlar_config::{Input, InputValue, Origin};
 use ashlar_diag::Sources;
+use ashlar_install::{Cache, Installer};
 use ashlar_plan::{Mode, Options};
 use ashlar_port::Unwatched;
 use ashlar_provider::{Fence, Launcher};
@@ -26,8 +27,7 @@ const STATE: &str = r#"{"version":4,"terraform_version":"1.12.6","serial":1,"lin
 
 fn settings(scratch: &Path) -> Settings {
     Settings {
-        mirrors: Vec::new(),
-        cache: scratch.join("cache"),
+        installer: Installer::of_folders(Vec::new(), Cache::new(scratch.join("cache"), 1 << 30)),
         scratch: scratch.to_owned(),
         writable: Vec::new(),
         launcher: Launcher {
@@ -44,7 +44,6 @@ fn settings(scratch: &Path) -> Settings {
         states: None,
         warm: None,
         schemas: Default::default(),
-        digests: Default::default(),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Commands that only look: `show`, `output`, `console`, `validate`, `graph`, `providers`, `version`.
+//! Commands that only look: `show`, `output`, `console`, `validate`, `graph`, `version`.
 
 use std::path::PathBuf;
 
@@ -51,19 +51,6 @@ pub(crate) struct OutputArgs {
     pub(crate) raw: bool,
     /// Of this output alone.
     pub(crate) name: Option<String>,
-}
-
-/// `ashlar providers`
-#[derive(Args)]
-pub(crate) struct ProvidersArgs {
-    #[command(flatten)]
-    pub(crate) place: Place,
-    #[command(flatten)]
-    pub(crate) values: Values,
-    #[command(flatten)]
-    pub(crate) fetching: Fetching,
-    #[command(flatten)]
-    pub(crate) language: Language,
 }
 
 /// `ashlar version`

@@ -1,6 +1,7 @@
 //! The command line.
 
 mod look;
+mod providers;
 mod run;
 mod shared;
 mod state;
@@ -12,9 +13,10 @@ use std::ffi::OsString;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
-    look::{ConsoleArgs, GraphArgs, OutputArgs, ProvidersArgs, ShowArgs, ValidateArgs, VersionArgs},
+    look::{ConsoleArgs, GraphArgs, OutputArgs, ShowArgs, ValidateArgs, VersionArgs},
+    providers::{ProvidersArgs, ProvidersCommand, ProvidersLockArgs},
     run::{ApplyArgs, Choices, ImportArgs, PlanArgs, RefreshArgs},
-    shared::{Asking, Basics, Fetching, Limits, Place, Values},
+    shared::{Asking, Basics, Fetching, Language, Limits, Place, Values},
     state::{
         ListArgs, MarkArgs, MoveArgs, PushArgs, RemoveArgs, ReplaceProviderArgs, ShowObjectArgs,
         StateCommand, StatePlace,

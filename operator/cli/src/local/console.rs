@@ -29,7 +29,7 @@ To leave, type \"exit\", or press Control-C or Control-D.";
 pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     let dir = session::folder(&args.place)?;
     let scratch = session::scratch()?;
-    let settings = session::settings(&args.place, &dir, scratch.path())?;
+    let settings = session::settings(&args.place, &dir, scratch.path(), printer)?;
     let mut sources = Sources::new();
     let (given, faults) = inputs::gather(&dir, &args.values, &mut sources)?;
     printer.diags(&faults, &sources);

@@ -24,7 +24,7 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
     }
     let dir = session::folder(&args.place)?;
     let scratch = session::scratch()?;
-    let settings = session::settings(&args.place, &dir, scratch.path())?;
+    let settings = session::settings(&args.place, &dir, scratch.path(), printer)?;
     let mut sources = Sources::new();
     let recovered = match FileStore::peek(&dir).await {
         Ok(recovered) => recovered,

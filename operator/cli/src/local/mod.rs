@@ -2,6 +2,7 @@
 
 pub(crate) mod apply;
 pub(crate) mod asking;
+pub(crate) mod cli_config;
 pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod gate;
@@ -10,11 +11,13 @@ pub(crate) mod graph_text;
 pub(crate) mod identity;
 pub(crate) mod import;
 pub(crate) mod inputs;
+pub(crate) mod installing;
 pub(crate) mod output;
 pub(crate) mod packages;
 pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod providers;
+pub(crate) mod providers_lock;
 pub(crate) mod saved;
 pub(crate) mod session;
 pub(crate) mod show;

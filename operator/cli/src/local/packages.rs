@@ -12,7 +12,7 @@ use ashlar_runner::{Packages, Pins};
 use ashlar_sources::{Fetcher, Limits, Reach};
 use serde::{Deserialize, Serialize};
 
-use super::{credentials, session};
+use super::{cli_config, credentials, session};
 use crate::{args::Fetching, printer::Printer};
 
 #[derive(Serialize, Deserialize)]
@@ -43,9 +43,10 @@ impl Fetched {
         };
         let cache = session::cache_folder(dir).join("sources");
         let teller = *printer;
+        let config = cli_config::load()?;
         let opener = move || {
             let fetcher = Fetcher::new(cache.clone(), Limits::default(), Reach::everything())?;
-            Ok((fetcher.with_git_program(), credentials::keyring(&teller)))
+            Ok((fetcher.with_git_program(), credentials::keyring(&config)))
         };
         let notice = move |package: &str, version: Option<&ashlar_addr::Version>, call: &str| {
             let version = version.map_or(String::new(), |version| format!(" {version}"));

@@ -2,7 +2,7 @@
 //!
 //! Source of the layout: Terraform `internal/command/providers.go`.
 
-use std::{collections::BTreeSet, process::ExitCode};
+use std::{collections::BTreeSet, path::Path, process::ExitCode};
 
 use ashlar_addr::Module;
 use ashlar_config::Tree;
@@ -10,28 +10,54 @@ use ashlar_diag::Sources;
 use ashlar_runner::{Folders, load_module};
 use ashlar_store::file::FileStore;
 
-use super::{inputs, packages::Fetched, session, workspace};
-use crate::{args::ProvidersArgs, printer::Printer};
+use super::{inputs, packages::Fetched, providers_lock, session, workspace};
+use crate::{
+    args::{Fetching, Language, ProvidersArgs, ProvidersCommand, Values},
+    printer::Printer,
+};
 
-/// Runs the command.
-pub(crate) async fn run(args: &ProvidersArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let dir = session::folder(&args.place)?;
-    let dialect = args.language.dialect;
-    let mut sources = Sources::new();
-    let (given, _) = inputs::gather(&dir, &args.values, &mut sources)?;
-    let fetched = Fetched::open(&dir, &args.fetching, printer)?;
+/// The configuration in a folder, with all modules that it calls.
+pub(crate) fn load(
+    dir: &Path,
+    values: &Values,
+    fetching: &Fetching,
+    language: &Language,
+    sources: &mut Sources,
+    printer: &Printer,
+) -> anyhow::Result<Tree> {
+    let dialect = language.dialect;
+    let (given, _) = inputs::gather(dir, values, sources)?;
+    let fetched = Fetched::open(dir, fetching, printer)?;
     let mut library = Folders {
-        root: dir.clone(),
+        root: dir.to_owned(),
         dialect,
         confines: None,
         packages: Some(fetched.packages.clone()),
     };
-    let files = inputs::module_files(&dir, dialect)?;
-    let (tree, _, diags) = load_module(&files, dialect, &given, &mut library, &mut sources);
+    let files = inputs::module_files(dir, dialect)?;
+    let (tree, _, diags) = load_module(&files, dialect, &given, &mut library, sources);
     fetched.keep(!diags.has_errors())?;
     if diags.has_errors() {
-        return Err(printer.told(&diags, &sources));
+        return Err(printer.told(&diags, sources));
     }
+    Ok(tree)
+}
+
+/// Runs the command.
+pub(crate) async fn run(args: &ProvidersArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
+    if let Some(ProvidersCommand::Lock(args)) = &args.command {
+        return providers_lock::run(args, printer).await;
+    }
+    let dir = session::folder(&args.place)?;
+    let mut sources = Sources::new();
+    let tree = load(
+        &dir,
+        &args.values,
+        &args.fetching,
+        &args.language,
+        &mut sources,
+        printer,
+    )?;
     let mut out = "\nProviders required by configuration:\n.\n".to_owned();
     branch(&tree, &Module::root(), "", &mut out);
     let (_, state_dir) = workspace::selected(&dir, printer)?;

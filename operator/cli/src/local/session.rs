@@ -12,11 +12,11 @@ use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
 use ashlar_provider::{Fence, Launcher, Redactor, SchemaCache};
 use ashlar_provisioner::{LocalPrograms, Rules};
-use ashlar_runner::{BinaryDigests, Modules, PlanOutcome, PlanRequest, Settings, plan};
+use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_sources::Reach;
 use ashlar_store::{Recovered, file::FileStore, kube::SecretStates};
 
-use super::{asking, identity::Identity, inputs, packages::Fetched, progress::Lines, workspace};
+use super::{asking, identity::Identity, inputs, installing, packages::Fetched, progress::Lines, workspace};
 use crate::{
     args::{Basics, Choices, Place},
     printer::{Printer, Told},
@@ -70,7 +70,7 @@ impl<'a> Session<'a> {
     pub(crate) fn open(place: &Place, printer: &'a Printer) -> anyhow::Result<Self> {
         let dir = folder(place)?;
         let scratch = scratch()?;
-        let settings = settings(place, &dir, scratch.path())?;
+        let settings = settings(place, &dir, scratch.path(), printer)?;
         let identity = Identity::open(&dir)?;
         let (workspace, state_dir) = workspace::selected(&dir, printer)?;
         Ok(Self {
@@ -230,14 +230,18 @@ pub(crate) fn scratch() -> anyhow::Result<tempfile::TempDir> {
 }
 
 /// How providers are found and started for a folder.
-pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Result<Settings> {
+pub(crate) fn settings(
+    place: &Place,
+    dir: &Path,
+    scratch: &Path,
+    printer: &Printer,
+) -> anyhow::Result<Settings> {
     let launcher = Launcher {
         program: std::env::current_exe().context("This program's own file cannot be found")?,
         arguments: vec!["launch".into()],
     };
     Ok(Settings {
-        mirrors: mirrors(place, dir),
-        cache: cache_folder(dir).join("plugins"),
+        installer: installing::installer(place, dir, printer)?,
         scratch: scratch.to_owned(),
         writable: Vec::new(),
         launcher,
@@ -251,7 +255,6 @@ pub(crate) fn settings(place: &Place, dir: &Path, scratch: &Path) -> anyhow::Res
         states: Some(Arc::new(SecretStates::OfPerson)),
         warm: None,
         schemas: Arc::new(SchemaCache::kept_in(cache_folder(dir).join("schemas"))),
-        digests: Arc::new(BinaryDigests::kept_in(cache_folder(dir).join("schemas"))),
     })
 }
 
@@ -265,18 +268,6 @@ pub(crate) fn masked(diags: Diags, redact: &Redactor) -> Diags {
         }
         diag
     })
-}
-
-/// The mirrors given, else the folders where Terraform keeps plugins by hand.
-fn mirrors(place: &Place, dir: &Path) -> Vec<PathBuf> {
-    if !place.mirrors.is_empty() {
-        return place.mirrors.clone();
-    }
-    let home = std::env::home_dir();
-    let own = [dir.join("terraform.d/plugins"), dir.join(".terraform/providers")];
-    own.into_iter()
-        .chain(home.map(|home| home.join(".terraform.d/plugins")))
-        .collect()
 }
 
 /// Where what is the same for all folders is kept.

@@ -76,7 +76,7 @@ impl<'a> Shown<'a> {
         let scratch = session::scratch()?;
         Ok(Self {
             printer,
-            settings: session::settings(place, &dir, scratch.path())?,
+            settings: session::settings(place, &dir, scratch.path(), printer)?,
             dir,
             dialect,
             _scratch: scratch,

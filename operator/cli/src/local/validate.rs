@@ -14,7 +14,7 @@ use crate::{args::ValidateArgs, printer::Printer};
 pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     let dir = session::folder(&args.place)?;
     let scratch = session::scratch()?;
-    let settings = session::settings(&args.place, &dir, scratch.path())?;
+    let settings = session::settings(&args.place, &dir, scratch.path(), printer)?;
     let mut sources = Sources::new();
     let Validated { diags, limits } = match read_folder(&dir, "", args.language.dialect) {
         Ok(files) => {

@@ -329,7 +329,7 @@ impl Bench {
         command::Invocation {
             folder: self.work.clone(),
             env: self.environment(step),
-            mirrors: self.settings.mirrors.clone(),
+            mirrors: self.settings.installer.folders(),
             scratch: self.settings.scratch.clone(),
         }
     }

@@ -13,9 +13,10 @@ use std::{
 };
 
 use ashlar_addr::{DeposedKey, Provider as Address};
+use ashlar_install::{Cache, Mirrors};
 use ashlar_port::{Outside, Provider, Providers};
 use ashlar_provider::{
-    Environment, Fence, LaunchOptions, Launcher, Mirrors, PluginOptions, Plugins, SchemaCache, Timeouts,
+    Environment, Fence, LaunchOptions, Launcher, PluginOptions, Plugins, SchemaCache, Timeouts,
 };
 use ashlar_value::Value;
 use async_trait::async_trait;
@@ -108,7 +109,7 @@ impl Bench {
         let mut bench = Self::new(source, PathBuf::new());
         let mirrors = Mirrors {
             folders: vec![MIRROR.clone()],
-            cache: bench.root.path().join("cache"),
+            cache: Cache::new(bench.root.path().join("cache"), Cache::USUAL_BYTES),
         };
         let package = mirrors.select(&bench.address, &Default::default()).unwrap();
         bench.binary = mirrors.binary(&bench.address, &package).unwrap();
@@ -201,7 +202,7 @@ impl Bench {
             secrets: Arc::new(move |_, part| heard.lock().unwrap().push(part.clone())),
         };
         Plugins::new(
-            BTreeMap::from([(self.address.clone(), self.binary.clone())]),
+            BTreeMap::from([(self.address.clone(), self.binary.clone().into())]),
             options,
             self.schemas.clone(),
             Arc::new(NoOutside),

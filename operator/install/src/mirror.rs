@@ -1,8 +1,8 @@
 //! Filesystem mirrors: which versions of a provider lie there, and the binary of one.
 //!
 //! Two forms, as Terraform has them: `HOST/NAMESPACE/TYPE/VERSION/OS_ARCH/` unpacked, and
-//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`, which is unpacked into the cache folder. Of the same
-//! version the first mirror counts, and there the unpacked form. Nothing here starts a binary.
+//! `HOST/NAMESPACE/TYPE/terraform-provider-TYPE_VERSION_OS_ARCH.zip`, which is unpacked into the cache. Of the same
+//! version the first mirror counts, and there the unpacked form. Nothing here starts a binary, or uses a network.
 
 use std::{
     collections::BTreeMap,
@@ -13,21 +13,32 @@ use std::{
 
 use ashlar_addr::{Constraints, Provider, Version};
 use ashlar_diag::Diag;
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use sha2::{Digest, Sha256};
 
-use crate::unpack::{UnpackError, unpack};
+use crate::{
+    cache::{Cache, InUse},
+    hash::{self, Hashes},
+    platform::Platform,
+    unpack::UnpackError,
+};
 
 /// Folders with provider packages, in order of precedence.
 #[derive(Clone, Debug)]
 pub struct Mirrors {
     /// The folders.
     pub folders: Vec<PathBuf>,
-    /// Where packed providers are unpacked; shared and kept.
-    pub cache: PathBuf,
+    /// Where packed providers are unpacked.
+    pub cache: Cache,
 }
 
-/// One provider package for this platform.
+/// The files of a package, with what keeps them where they are.
+#[derive(Clone, Debug)]
+pub(crate) struct Files {
+    /// Where they are.
+    pub(crate) folder: PathBuf,
+    pub(crate) in_use: Option<InUse>,
+}
+
+/// One provider package for a platform.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Package {
     /// Its version.
@@ -108,38 +119,33 @@ impl fmt::Display for Versions<'_> {
     }
 }
 
-impl From<MirrorError> for Diag {
-    fn from(error: MirrorError) -> Self {
-        let summary = match &error {
+impl MirrorError {
+    /// What people are told.
+    pub(crate) fn diag(&self) -> Diag {
+        let summary = match self {
             MirrorError::Read(..) | MirrorError::Absent { .. } | MirrorError::NoVersion { .. } => {
                 "Failed to query available provider packages"
             }
             MirrorError::Unpack(..) | MirrorError::NoBinary { .. } => "Failed to install provider",
         };
-        Diag::error(summary, format!("{}.", crate::fault::chain(&error)))
+        Diag::error(summary, format!("{}.", crate::error::chain(self)))
     }
-}
-
-/// This machine, in Go's words: `linux_amd64`.
-fn platform() -> String {
-    let os = match std::env::consts::OS {
-        "macos" => "darwin",
-        os => os,
-    };
-    let architecture = match std::env::consts::ARCH {
-        "x86_64" => "amd64",
-        "aarch64" => "arm64",
-        "x86" => "386",
-        architecture => architecture,
-    };
-    format!("{os}_{architecture}")
 }
 
 impl Mirrors {
     /// All packages of a provider for this platform, by version.
     pub fn packages(&self, provider: &Provider) -> Result<BTreeMap<Version, Package>, MirrorError> {
+        self.packages_for(provider, &Platform::here())
+    }
+
+    /// All packages of a provider for a platform, by version.
+    pub(crate) fn packages_for(
+        &self,
+        provider: &Provider,
+        platform: &Platform,
+    ) -> Result<BTreeMap<Version, Package>, MirrorError> {
         let mut found = BTreeMap::new();
-        let platform = platform();
+        let platform = platform.to_string();
         for mirror in &self.folders {
             let folder = mirror
                 .join(&*provider.host)
@@ -203,70 +209,66 @@ impl Mirrors {
         }
     }
 
-    /// The package of this very version.
-    pub fn exactly(&self, provider: &Provider, version: &Version) -> Result<Package, MirrorError> {
-        let mut packages = self.packages(provider)?;
-        packages.remove(version).ok_or_else(|| MirrorError::NoVersion {
-            provider: provider.clone(),
-            constraints: format!("{version}, which .terraform.lock.hcl settles"),
-            versions: packages.into_keys().collect(),
-            folders: self.folders.clone(),
-        })
-    }
-
     /// The program of a package, unpacked if need be. Blocks while it unpacks.
     pub fn binary(&self, provider: &Provider, package: &Package) -> Result<PathBuf, MirrorError> {
-        find_binary(&self.unpacked(package)?, &provider.name)
+        find_binary(&self.open(package, &hash::sum_of)?.0.folder, &provider.name)
     }
 
-    /// The hashes by which lock files name a package: `h1:` of its files, and of a packed one `zh:` of the archive. `digest`
-    /// gives the SHA-256 of a file in 64 hex digits. Source: Terraform `internal/getproviders/hash.go`, Go
-    /// `golang.org/x/mod/sumdb/dirhash` (`Hash1`).
-    pub fn hashes(
+    /// The files of a package, unpacked if need be, and the hashes by which lock files name it: `h1:` of its files, and of a packed
+    /// one `zh:` of the archive. `digest` gives the SHA-256 of a file in 64 hex digits.
+    pub(crate) fn open(
         &self,
         package: &Package,
         digest: &dyn Fn(&Path) -> io::Result<String>,
-    ) -> Result<Vec<String>, MirrorError> {
-        let folder = self.unpacked(package)?;
-        let unreadable = |error| MirrorError::Read(folder.clone(), error);
-        let mut files = Vec::new();
-        files_below(&folder, "", &mut files).map_err(unreadable)?;
-        files.sort();
-        let mut hash = Sha256::new();
-        for file in files {
-            let sum = digest(&folder.join(&file)).map_err(unreadable)?;
-            hash.update(format!("{sum}  {file}\n"));
-        }
-        let mut hashes = vec![format!("h1:{}", BASE64_STANDARD.encode(hash.finalize()))];
-        if let Location::Zip(zip) = &package.location {
-            let sum = digest(zip).map_err(|error| MirrorError::Read(zip.clone(), error))?;
-            hashes.push(format!("zh:{sum}"));
-        }
-        Ok(hashes)
-    }
-
-    fn unpacked(&self, package: &Package) -> Result<PathBuf, MirrorError> {
-        match &package.location {
-            Location::Folder(folder) => Ok(folder.clone()),
+    ) -> Result<(Files, Hashes), MirrorError> {
+        let mut hashes = Hashes::new();
+        let files = match &package.location {
+            Location::Folder(folder) => Files {
+                folder: folder.clone(),
+                in_use: None,
+            },
             Location::Zip(zip) => {
-                unpack(zip, &self.cache).map_err(|error| MirrorError::Unpack(zip.clone(), error))
+                let unpack = || {
+                    let sum = hash::of_sum(&digest(zip).map_err(UnpackError::Read)?);
+                    if let Some(kept) = self.cache.find(&sum).map_err(UnpackError::Read)? {
+                        return Ok((kept, sum));
+                    }
+                    // It may be another file by now than the one whose digest is known.
+                    let mut file = fs::File::open(zip).map_err(UnpackError::Read)?;
+                    let sum = hash::of_archive(&mut file).map_err(UnpackError::Read)?;
+                    Ok((self.cache.take_in(&file, &sum)?, sum))
+                };
+                let (kept, sum) = unpack().map_err(|error| MirrorError::Unpack(zip.clone(), error))?;
+                hashes.insert(sum);
+                Files {
+                    folder: kept.folder,
+                    in_use: Some(kept.in_use),
+                }
             }
-        }
+        };
+        let unreadable = |error| MirrorError::Read(files.folder.clone(), error);
+        hashes.insert(hash::of_folder(&files.folder, digest).map_err(unreadable)?);
+        Ok((files, hashes))
     }
 }
 
-/// The files in a folder and below, by their paths from there.
-fn files_below(folder: &Path, prefix: &str, files: &mut Vec<String>) -> io::Result<()> {
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = format!("{prefix}{}", entry.file_name().to_string_lossy());
-        if entry.file_type()?.is_dir() {
-            files_below(&entry.path(), &format!("{name}/"), files)?;
-        } else {
-            files.push(name);
-        }
-    }
-    Ok(())
+/// The providers that lie in a mirror, in whatever versions and for whatever platforms. What cannot be read has none.
+pub fn providers_in(folder: &Path) -> Vec<Provider> {
+    let below = |folders: Vec<PathBuf>| -> Vec<PathBuf> {
+        folders
+            .into_iter()
+            .filter_map(|folder| fs::read_dir(folder).ok())
+            .flatten()
+            .filter_map(|entry| Some(entry.ok()?.path()))
+            .filter(|path| path.is_dir())
+            .collect()
+    };
+    let places = below(below(below(vec![folder.to_owned()])));
+    places
+        .into_iter()
+        .filter(|place| fs::read_dir(place).is_ok_and(|mut entries| entries.next().is_some()))
+        .filter_map(|place| place.strip_prefix(folder).ok()?.to_str()?.parse().ok())
+        .collect()
 }
 
 /// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
@@ -282,7 +284,7 @@ fn packed_version(file: &str, name: &str, platform: &str) -> Option<Version> {
 }
 
 /// `terraform-provider-TYPE`, alone or followed by `_` and anything; it must be executable.
-fn find_binary(folder: &Path, name: &str) -> Result<PathBuf, MirrorError> {
+pub(crate) fn find_binary(folder: &Path, name: &str) -> Result<PathBuf, MirrorError> {
     let wanted = format!("terraform-provider-{name}");
     let unreadable = |error| MirrorError::Read(folder.to_owned(), error);
     let mut candidates = Vec::new();

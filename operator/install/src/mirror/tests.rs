@@ -25,7 +25,7 @@ fn packed(path: &Path, files: &[(&str, &str)]) {
 
 /// Two mirrors: the first holds 0.9.0 and 1.0.0 unpacked, the second 1.0.0 and 1.1.0 packed and a prerelease unpacked.
 fn lay(root: &Path) -> Mirrors {
-    let (platform, place) = (platform(), "forge.test/studio/kiln");
+    let (platform, place) = (Platform::here().to_string(), "forge.test/studio/kiln");
     for (mirror, version) in [("a", "0.9.0"), ("a", "1.0.0"), ("b", "2.0.0-rc1")] {
         let name = format!("terraform-provider-kiln_v{version}");
         program(
@@ -54,7 +54,7 @@ fn lay(root: &Path) -> Mirrors {
     fs::write(root.join("b").join(place).join("notes.txt"), "").unwrap();
     Mirrors {
         folders: vec![root.join("a"), root.join("missing"), root.join("b")],
-        cache: root.join("cache"),
+        cache: Cache::new(root.join("cache"), 1 << 30),
     }
 }
 
@@ -71,14 +71,17 @@ fn check(constraints: &str, expected: Result<&str, &str>) {
                 .to_string()
                 .replace(&root.path().display().to_string(), "ROOT")
         });
-    let cache = fs::read_dir(root.path().join("cache"))
-        .ok()
-        .and_then(|mut entries| Some(entries.next()?.unwrap().file_name()));
-    let cache = cache
-        .map(|name| name.to_str().unwrap().to_owned())
-        .unwrap_or_default();
+    let cache = fs::read_dir(root.path().join("cache")).ok().and_then(|entries| {
+        entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .find(|name| !name.ends_with(".use"))
+    });
+    let cache = cache.unwrap_or_default();
     let expected = expected
-        .map(|path| path.replace("PLATFORM", &platform()).replace("HASH", &cache))
+        .map(|path| {
+            path.replace("PLATFORM", &Platform::here().to_string())
+                .replace("HASH", &cache)
+        })
         .map_err(str::to_owned);
     assert_eq!(got, expected);
 }
@@ -128,12 +131,12 @@ fn a_package_without_a_program() {
     let root = tempfile::tempdir().unwrap();
     let mirrors = Mirrors {
         folders: vec![root.path().join("m")],
-        cache: root.path().join("cache"),
+        cache: Cache::new(root.path().join("cache"), 1 << 30),
     };
     let folder = root
         .path()
         .join("m/forge.test/studio/kiln/1.0.0")
-        .join(platform());
+        .join(Platform::here().to_string());
     fs::create_dir_all(&folder).unwrap();
     // Not executable, and the program of a provider whose name only begins alike.
     fs::write(folder.join("terraform-provider-kiln"), "").unwrap();

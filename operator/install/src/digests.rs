@@ -1,4 +1,4 @@
-//! SHA-256 of plugin binaries, taken once of a file that was not written since, by this process or by one before it.
+//! SHA-256 of the files of packages, taken once of a file that was not written since, by this process or by one before it.
 //!
 //! A file counts as the same as long as the kernel says so: its inode, its length and its times, of which the last one
 //! (ctime) nobody sets at will. A digest that cannot be kept is taken again; one that is kept is never trusted for another file.
@@ -13,12 +13,14 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
+use crate::hash;
+
 /// Longest note read; longer ones are none of ours.
 const NOTE_LIMIT: u64 = 4096;
 
 /// Digests known already.
 #[derive(Default)]
-pub struct BinaryDigests {
+pub struct Digests {
     known: Mutex<HashMap<PathBuf, Known>>,
     /// Holds a note for each file whose digest was taken.
     folder: Option<PathBuf>,
@@ -27,7 +29,7 @@ pub struct BinaryDigests {
 /// What tells that a file was not written since, and its digest.
 type Known = (String, String);
 
-impl BinaryDigests {
+impl Digests {
     /// Keeps what is known in this folder, too, which others may use at the same time. It is made when it is needed.
     pub fn kept_in(folder: PathBuf) -> Self {
         Self {
@@ -36,7 +38,7 @@ impl BinaryDigests {
         }
     }
 
-    /// `sha256:` and 64 hex digits. Reads the whole file the first time: call it where blocking is allowed.
+    /// 64 hex digits. Reads the whole file the first time: call it where blocking is allowed.
     pub fn of(&self, path: &Path) -> io::Result<String> {
         let mark = mark(path)?;
         let known = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,9 +52,7 @@ impl BinaryDigests {
         let digest = match kept {
             Some(digest) => digest,
             None => {
-                let mut hash = Sha256::new();
-                io::copy(&mut fs::File::open(path)?, &mut hash)?;
-                let digest = format!("sha256:{}", hex::encode(hash.finalize()));
+                let digest = hash::sum_of(path)?;
                 if let Some(note) = &note
                     && let Err(error) = write(note, path, &mark, &digest)
                 {
@@ -126,25 +126,25 @@ mod tests {
     fn a_digest_is_taken_anew_only_of_another_file() {
         let root = tempfile::tempdir().unwrap();
         let (binary, notes) = (root.path().join("binary"), root.path().join("notes"));
-        let of = || BinaryDigests::kept_in(notes.clone()).of(&binary).unwrap();
+        let of = || Digests::kept_in(notes.clone()).of(&binary).unwrap();
         fs::write(&binary, "one").unwrap();
         let first = of();
-        assert_eq!(first, format!("sha256:{}", hex::encode(Sha256::digest("one"))));
+        assert_eq!(first, hex::encode(Sha256::digest("one")));
         // A note that says another digest shows that it is what is read.
         let note = fs::read_dir(&notes).unwrap().next().unwrap().unwrap().path();
         let mark = mark(&binary).unwrap();
-        write(&note, &binary, &mark, "sha256:noted").unwrap();
-        assert_eq!(of(), "sha256:noted");
+        write(&note, &binary, &mark, "noted").unwrap();
+        assert_eq!(of(), "noted");
         // A damaged note is none.
         let text = fs::read_to_string(&note).unwrap();
         fs::write(&note, text.replace("noted", "other")).unwrap();
         assert_eq!(of(), first);
         // Nor is one of a file that was written since.
-        write(&note, &binary, &mark, "sha256:noted").unwrap();
+        write(&note, &binary, &mark, "noted").unwrap();
         fs::write(&binary, "two").unwrap();
-        assert_eq!(of(), format!("sha256:{}", hex::encode(Sha256::digest("two"))));
+        assert_eq!(of(), hex::encode(Sha256::digest("two")));
         // In memory, too.
-        let digests = BinaryDigests::default();
+        let digests = Digests::default();
         let before = digests.of(&binary).unwrap();
         fs::write(&binary, "three").unwrap();
         assert_ne!(digests.of(&binary).unwrap(), before);

@@ -1,17 +1,15 @@
-//! Unpacks provider zips into a cache folder named by the zip's content.
+//! Unpacks provider zips.
 //!
 //! A zip may be hostile: nothing is written outside the target, no link is made, and neither count nor size of its files
-//! is without bound. A folder appears in the cache whole or not at all.
+//! is without bound. Where it is unpacked, and what becomes of it, is not decided here.
 
 use std::{
     fs::{self, File},
     io::{self, Read, Seek},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicU64, Ordering},
 };
 
-use sha2::{Digest, Sha256};
 use zip::{ZipArchive, result::ZipError};
 
 /// Most files a package may hold.
@@ -39,41 +37,13 @@ pub enum UnpackError {
     Write(PathBuf, #[source] io::Error),
 }
 
-/// The folder with the content of `zip`, unpacked now or earlier.
-pub(crate) fn unpack(zip: &Path, cache: &Path) -> Result<PathBuf, UnpackError> {
-    unpack_within(zip, cache, MOST_BYTES)
+/// Unpacks an archive into a folder that is there and empty. What was unpacked before a fault stays: it is the caller's to remove.
+pub(crate) fn extract(archive: &File, target: &Path) -> Result<(), UnpackError> {
+    extract_within(archive, target, MOST_BYTES)
 }
 
-fn unpack_within(zip: &Path, cache: &Path, most_bytes: u64) -> Result<PathBuf, UnpackError> {
-    let mut file = File::open(zip).map_err(UnpackError::Read)?;
-    let mut digest = Sha256::new();
-    io::copy(&mut file, &mut digest).map_err(UnpackError::Read)?;
+fn extract_within(mut file: &File, target: &Path, most_bytes: u64) -> Result<(), UnpackError> {
     file.rewind().map_err(UnpackError::Read)?;
-    let target = cache.join(format!("sha256-{}", hex::encode(digest.finalize())));
-    if target.is_dir() {
-        return Ok(target);
-    }
-    let unwritable = |error| UnpackError::Write(cache.to_owned(), error);
-    static NEXT: AtomicU64 = AtomicU64::new(0);
-    let half = cache.join(format!(
-        "half-{}-{}",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    ));
-    fs::create_dir_all(&half).map_err(unwritable)?;
-    let written = extract(file, &half, most_bytes).and_then(|()| match fs::rename(&half, &target) {
-        // Somebody else was faster, with the same content.
-        Err(_) if target.is_dir() => Ok(()),
-        renamed => renamed.map_err(unwritable),
-    });
-    if half.exists() {
-        // What is left of a failure; it is not in anybody's way.
-        let _ = fs::remove_dir_all(&half);
-    }
-    written.map(|()| target)
-}
-
-fn extract(file: File, target: &Path, most_bytes: u64) -> Result<(), UnpackError> {
     let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(UnpackError::Zip)?;
     if archive.len() > MOST_FILES {
         return Err(UnpackError::Large);
@@ -120,20 +90,13 @@ mod tests {
 
     fn check(build: impl FnOnce(&mut ZipWriter<File>), most_bytes: u64, expected: Result<&[&str], &str>) {
         let root = tempfile::tempdir().unwrap();
-        let zip = root.path().join("x.zip");
-        let mut writer = ZipWriter::new(File::create(&zip).unwrap());
+        let mut writer = ZipWriter::new(tempfile::tempfile().unwrap());
         build(&mut writer);
-        writer.finish().unwrap();
-        let cache = root.path().join("cache");
-        let got = unpack_within(&zip, &cache, most_bytes).map_err(|error| error.to_string());
-        if let Ok(target) = &got {
-            assert_eq!(
-                unpack_within(&zip, &cache, 0).unwrap(),
-                *target,
-                "the second time it is there"
-            );
-        }
-        let got = got.map(|target| {
+        let zip = writer.finish().unwrap();
+        let target = root.path().join("target");
+        fs::create_dir(&target).unwrap();
+        let got = extract_within(&zip, &target, most_bytes).map_err(|error| error.to_string());
+        let got = got.map(|()| {
             let mut names: Vec<String> = fs::read_dir(target)
                 .unwrap()
                 .map(|entry| entry.unwrap().file_name().into_string().unwrap())
@@ -143,20 +106,6 @@ mod tests {
         });
         let expected = expected.map(|names| names.iter().map(ToString::to_string).collect::<Vec<_>>());
         assert_eq!(got, expected.map_err(str::to_owned));
-        let others = fs::read_dir(&cache).map_or(0, |entries| {
-            entries
-                .filter(|entry| {
-                    entry
-                        .as_ref()
-                        .unwrap()
-                        .file_name()
-                        .to_str()
-                        .unwrap()
-                        .starts_with("half")
-                })
-                .count()
-        });
-        assert_eq!(others, 0, "nothing half done is left");
         assert!(!root.path().join("evil").exists());
     }
 
