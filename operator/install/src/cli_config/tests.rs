@@ -1,7 +1,7 @@
 use super::*;
 
 fn variables(name: &str) -> Option<String> {
-    (name == "HOME").then(|| "/home/me".to_owned())
+    (name == "HOME").then(|| "/me".to_owned())
 }
 
 fn parse(name: &str, text: &str) -> Result<CliConfig, String> {
@@ -87,13 +87,13 @@ fn told(config: &CliConfig) -> String {
 fn both_forms_say_the_same() {
     for (name, text) in [("x.tfrc", HCL), ("x.tfrc.json", JSON)] {
         let config = parse(name, text).unwrap();
-        assert_eq!(config.plugin_cache.as_deref(), Some("/home/me/.plugins".as_ref()));
+        assert_eq!(config.plugin_cache.as_deref(), Some("/me/.plugins".as_ref()));
         assert_eq!(config.tokens, [("app.test".to_owned(), "t".to_owned())].into());
         assert_eq!(config.services["app.test"]["providers.v1"], "https://r.test/p/");
         assert!(!config.has_helper);
         assert_eq!(
             told(&config),
-            "registry.terraform.io/studio/kiln is /home/me/kiln\n\
+            "registry.terraform.io/studio/kiln is /me/kiln\n\
              https://m.test/x/ +forge.test/*/* -\n\
              /usr/share/terraform + -\n\
              r.test/${namespace}/${type} +registry.terraform.io/*/* -\n\
