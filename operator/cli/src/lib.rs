@@ -5,6 +5,7 @@
 
 mod args;
 mod crd;
+mod diagnostic_json;
 mod local;
 mod log;
 mod operator;
@@ -62,7 +63,13 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
     };
     log::init(&cli.command);
     let asked = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let printer = Printer::new(cli.no_color || asked);
+    let mut printer = Printer::new(cli.no_color || asked);
+    if cli.compact_warnings {
+        printer = printer.compact();
+    }
+    if cli.command.is_for_programs() {
+        printer = printer.for_programs();
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {

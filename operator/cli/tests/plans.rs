@@ -367,3 +367,108 @@ fn a_fault_is_told_with_its_block_and_the_values_that_may_be_shown() {
     let answer: Json = serde_json::from_slice(&answer).unwrap();
     assert_eq!(answer["diagnostics"][0]["snippet"]["context"], "locals");
 }
+
+#[test]
+fn programs_are_told_in_messages() {
+    let folder = folder(MODULE);
+    let at = folder.path();
+    let messages = |arguments: &[&str], status: i32| -> Vec<Json> {
+        let output = ashlar(at, arguments);
+        assert_eq!(output.status.code(), Some(status), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect()
+    };
+    let kinds = |messages: &[Json]| -> String {
+        let kinds: Vec<&str> = messages.iter().map(|one| one["type"].as_str().unwrap()).collect();
+        kinds.join(" ")
+    };
+    let planned = messages(&["plan", "-json", "-detailed-exitcode"], 2);
+    assert_eq!(
+        kinds(&planned),
+        "version planned_change change_summary outputs log"
+    );
+    assert_eq!(planned[0]["terraform"], "1.15.5");
+    let change = &planned[1];
+    assert_eq!(change["@message"], "terraform_data.a: Plan to create");
+    assert_eq!(change["@level"], "info");
+    assert_eq!(change["change"]["action"], "create");
+    assert_eq!(change["change"]["resource"]["resource_type"], "terraform_data");
+    assert_eq!(
+        planned[2]["@message"],
+        "Plan: 1 to add, 0 to change, 0 to destroy."
+    );
+    assert_eq!(planned[2]["changes"]["add"], 1);
+    assert_eq!(
+        planned[3]["outputs"]["secret"],
+        json!({"sensitive": true, "action": "create"})
+    );
+    let refused = messages(&["apply", "-json"], 1);
+    assert_eq!(kinds(&refused).split(' ').next_back(), Some("diagnostic"));
+    let applied = messages(&["apply", "-json", "-auto-approve"], 0);
+    assert_eq!(
+        kinds(&applied),
+        "version planned_change change_summary outputs log apply_start apply_complete change_summary outputs"
+    );
+    assert_eq!(applied[6]["hook"]["id_key"], "id");
+    assert_eq!(
+        applied[7]["@message"],
+        "Apply complete! Resources: 1 added, 0 changed, 0 destroyed."
+    );
+    assert_eq!(applied[7]["changes"]["operation"], "apply");
+    let outputs = &applied[8]["outputs"];
+    assert_eq!(outputs["o"]["value"], "x");
+    assert_eq!(outputs["secret"], json!({"sensitive": true, "type": "string"}));
+    std::fs::write(at.join("main.tf"), "output \"o\" {\n  value = none.x.y\n}\n").unwrap();
+    let failed = messages(&["plan", "-json"], 1);
+    let diagnostic = failed.iter().find(|one| one["type"] == "diagnostic").unwrap();
+    assert_eq!(diagnostic["@level"], "error");
+    assert_eq!(diagnostic["diagnostic"]["range"]["filename"], "main.tf");
+    assert_eq!(diagnostic["diagnostic"]["snippet"]["context"], "output \"o\"");
+}
+
+#[test]
+fn a_folder_that_is_missing_is_told_with_the_call() {
+    let folder = folder("output \"o\" {\n  value = 1\n}\nmodule \"m\" {\n  source = \"./gone\"\n}\n");
+    let told = refused(folder.path(), &["validate"]);
+    assert!(
+        told.contains("The folder gone cannot be read")
+            && told.contains("│   on main.tf line 5, in module \"m\":\n│    5:   source = \"./gone\"\n"),
+        "{told}"
+    );
+}
+
+#[test]
+fn warnings_are_told_in_short_where_that_is_wanted() {
+    let folder = folder("terraform {\n  backend \"s3\" {}\n}\n");
+    let output = ashlar(folder.path(), &["plan", "-compact-warnings"]);
+    assert_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        "Warnings:\n\n- Unused backend block\n  on main.tf line 2\n\nWithout --compact-warnings they are told in full.\n"
+    );
+}
+
+#[test]
+fn a_lock_that_another_holds_is_waited_for() {
+    use ashlar_store::file::FileStore;
+
+    let folder = folder("output \"o\" {\n  value = 1\n}\n");
+    let at = folder.path();
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let (store, _) = runtime.block_on(FileStore::open(at, "test")).unwrap();
+    let told = refused(at, &["plan", "-lock-timeout=1s"]);
+    assert!(
+        told.starts_with("Acquiring state lock") && told.contains("Error acquiring the state lock"),
+        "{told}"
+    );
+    let waiting = Command::new(env!("CARGO_BIN_EXE_ashlar"))
+        .args(["plan", "-lock-timeout=5m"])
+        .current_dir(at)
+        .env_remove("TF_WORKSPACE")
+        .spawn()
+        .unwrap();
+    drop(store);
+    assert!(waiting.wait_with_output().unwrap().status.success());
+}

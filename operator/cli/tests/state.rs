@@ -229,3 +229,80 @@ fn each_workspace_has_a_state_of_its_own() {
         "terraform_data.one\n"
     );
 }
+
+#[test]
+fn an_uncertain_change_is_settled_where_nothing_is_planned() {
+    use ashlar_port::{Intent, Record, RunStore, Subject};
+    use ashlar_store::file::FileStore;
+
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    std::fs::write(at.join("main.tf"), "resource \"terraform_data\" \"a\" {}\n").unwrap();
+    done(at, &["apply", "-auto-approve"]);
+    let intent = Record::Intent(Intent {
+        subject: Subject::Object("terraform_data.a".parse().unwrap(), None),
+        action: "update".to_owned(),
+    });
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    runtime.block_on(async {
+        let (store, _) = FileStore::open(at, "test").await.unwrap();
+        store.journal(vec![intent]).await.unwrap();
+    });
+    // Approving whatever is planned settles nothing.
+    let told = String::from_utf8(ashlar(at, &["apply", "-auto-approve"]).stderr).unwrap();
+    assert!(told.contains("Nothing is planned, but"), "{told}");
+    assert!(refused(at, &["apply"]).contains("Nobody can be asked here"));
+    let planned = done(at, &["plan", "-detailed-exitcode"]);
+    let digest = planned
+        .lines()
+        .find_map(|line| line.strip_prefix("Digest: "))
+        .unwrap();
+    let before = state(at);
+    assert!(done(at, &["apply", "-approve", digest]).ends_with("as the refresh found them.\n"));
+    let after = state(at);
+    assert_eq!(
+        after["serial"].as_u64().unwrap(),
+        before["serial"].as_u64().unwrap() + 1
+    );
+    assert_eq!(after["resources"], before["resources"]);
+    assert!(!at.join(".ashlar/journal.jsonl").exists());
+    // The approval is spent, and nothing is left to be settled.
+    let told = String::from_utf8(ashlar(at, &["apply", "-approve", digest]).stderr).unwrap();
+    assert!(!told.contains("Nothing is planned"), "{told}");
+}
+
+#[test]
+fn states_lie_where_the_local_backend_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let module = "resource \"terraform_data\" \"a\" {}\n";
+    let backend = "terraform {\n  backend \"local\" {\n    path          = \"states/one.json\"\n    workspace_dir = \"others\"\n  }\n}\n";
+    std::fs::write(at.join("main.tf"), module).unwrap();
+    std::fs::create_dir(at.join("states")).unwrap();
+    done(at, &["apply", "-auto-approve"]);
+    std::fs::write(at.join("main.tf"), format!("{backend}{module}")).unwrap();
+    // What is known so far must not be planned anew.
+    let told = refused(at, &["plan"]);
+    assert!(
+        told.contains("states/one.json") && told.contains("Move it there"),
+        "{told}"
+    );
+    std::fs::rename(at.join("terraform.tfstate"), at.join("states/one.json")).unwrap();
+    let output = ashlar(at, &["plan", "-detailed-exitcode"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && !told.contains("Unused backend block"),
+        "{told}"
+    );
+    let checked = ashlar(at, &["validate"]);
+    assert!(!String::from_utf8_lossy(&checked.stderr).contains("Unused"));
+    assert_eq!(done(at, &["state", "list"]), "terraform_data.a\n");
+    done(at, &["taint", "terraform_data.a"]);
+    assert!(done(at, &["show"]).contains("(tainted)"));
+    assert!(!at.join("terraform.tfstate").exists());
+    assert!(!at.join("states/.one.json.lock.info").exists());
+    done(at, &["workspace", "new", "blue"]);
+    done(at, &["apply", "-auto-approve"]);
+    assert!(at.join("others/blue/terraform.tfstate").exists());
+    assert_eq!(done(at, &["workspace", "list"]), "  default\n* blue\n");
+}

@@ -45,9 +45,9 @@ pub use inputs_again::{to_be_given_again, variables_at_apply};
 pub use limits::limits;
 pub use load::{Files, is_config, read_root};
 pub use model::{
-    ActionConfig, ActionTrigger, Check, DependsOn, Endpoint, IgnoreChanges, Import, Lifecycle, Local, Module,
-    ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta, ProviderRef, Provisioner,
-    Removed, RequiredProvider, ResourceConfig, TriggerEvent,
+    ActionConfig, ActionTrigger, Check, DependsOn, Endpoint, IgnoreChanges, Import, Lifecycle, Local,
+    LocalBackend, Module, ModuleCall, Moved, Output, PassedProvider, ProviderBlock, ProviderMeta,
+    ProviderRef, Provisioner, Removed, RequiredProvider, ResourceConfig, TriggerEvent,
 };
 pub use provisioner_form::{connection_schema, provisioner_forms, provisioner_schema};
 pub use reference::{check_reference, self_references, self_repetitions};

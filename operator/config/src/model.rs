@@ -45,6 +45,8 @@ pub struct Module {
     pub core_versions: Vec<(Constraints, Span)>,
     /// The headers of a `backend` and a `cloud` block.
     pub backend: Option<Span>,
+    /// What a `backend "local"` block says, where its arguments are constants.
+    pub local_backend: Option<LocalBackend>,
     /// Faults of the `backend` block's arguments, which count in a root module.
     pub backend_faults: Diags,
     /// The arguments of the `backend` block, where they are no constants (OpenTofu).
@@ -53,6 +55,15 @@ pub struct Module {
     pub cloud: Option<Span>,
     /// The header of an `encryption` block.
     pub encryption: Option<Span>,
+}
+
+/// Where a `backend "local"` block says that states lie.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LocalBackend {
+    /// The state file of the workspace that is always there.
+    pub path: Option<Arc<str>>,
+    /// The folder with those of the others.
+    pub workspace_dir: Option<Arc<str>>,
 }
 
 /// An entry of `required_providers`.

@@ -11,7 +11,7 @@ use ashlar_syntax::{Attribute, Block, Expr, Step};
 use ashlar_value::{Data, Dialect, Type, Value, convert};
 
 use crate::{
-    Module,
+    LocalBackend, Module,
     load::Loader,
     model::{ProviderMeta, RequiredProvider},
     provider_name,
@@ -102,6 +102,7 @@ impl Loader {
         self.module.backend = Some(block.header());
         let (arguments, faults) = backend_arguments(block);
         self.module.backend_faults = faults;
+        self.module.local_backend = is_local(block).then(|| local_backend(&arguments));
         // OpenTofu's may refer to variables and locals, which are not all read yet.
         match self.module.dialect {
             Dialect::Terraform => {
@@ -406,11 +407,30 @@ pub(crate) fn core_version_faults(module: &Module) -> Diags {
     module.core_versions.iter().filter_map(fault).collect()
 }
 
+fn is_local(block: &Block) -> bool {
+    block.labels.first().is_some_and(|label| &*label.name == "local")
+}
+
+/// What the local backend's arguments say as far as they are constant texts.
+fn local_backend(arguments: &[Attribute]) -> LocalBackend {
+    let text = |name: &str| {
+        let argument = arguments.iter().find(|argument| &*argument.name.name == name)?;
+        let (value, faults) = evaluate_constant(&argument.expr);
+        value
+            .as_str()
+            .filter(|text| !faults.has_errors() && !text.is_empty())
+            .cloned()
+    };
+    LocalBackend {
+        path: text("path"),
+        workspace_dir: text("workspace_dir"),
+    }
+}
+
 /// The arguments of a backend. Which there are is known of the local one alone: no other is ever used.
 fn backend_arguments(block: &Block) -> (Vec<Attribute>, Diags) {
     let mut diags = Diags::new();
-    let is_local = block.labels.first().is_some_and(|label| &*label.name == "local");
-    let attributes = if is_local {
+    let attributes = if is_local(block) {
         LOCAL_BACKEND
             .content(block.body.clone(), Some(block.open), &mut diags)
             .attributes

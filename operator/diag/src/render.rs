@@ -34,7 +34,7 @@ pub fn render(diag: &Diag, sources: &Sources, style: Style, block: Option<&str>)
     )];
     lines.push(String::new());
     let mut placed = false;
-    if let Some(span) = diag.subject
+    if let Some(span) = diag.place()
         && let Some(text) = snippet(span, diag, sources, style, block)
     {
         lines.extend(text);

@@ -150,7 +150,7 @@ impl Library for Folders {
                 .into());
         }
         let files = read(&path, &folder, self.dialect, within.as_deref())
-            .map_err(|error| unreadable_folder(request.path, &folder, &error))?;
+            .map_err(|error| unreadable_folder(request, &folder, &error))?;
         Ok(FoundModule {
             folder: folder.into(),
             files,
@@ -158,17 +158,18 @@ impl Library for Folders {
     }
 }
 
-/// The faults of a module whose folder cannot be read. Told twice, as Terraform does: of the folder, and of the call.
-fn unreadable_folder(module: &Module, folder: &str, error: &std::io::Error) -> Diags {
-    let told = [
-        format!("The folder {folder} cannot be read: {error}."),
-        format!(
-            "{module} has its source there. Look for a slip in the path, which goes from the folder of the calling module, or \
-             create the folder with the module's files."
-        ),
-    ];
-    told.into_iter()
-        .map(|detail| Diag::error("Unreadable module directory", detail))
+/// The faults of a module whose folder cannot be read. Told twice, as Terraform does: of the folder, and of the call, which is
+/// not blamed, but shown.
+fn unreadable_folder(request: &ModuleRequest<'_>, folder: &str, error: &std::io::Error) -> Diags {
+    let of_folder = format!("The folder {folder} cannot be read: {error}.");
+    let of_call = format!(
+        "{} has its source there. Look for a slip in the path, which goes from the folder of the calling module, or create the \
+         folder with the module's files.",
+        request.path
+    );
+    let fault = |detail: String| Diag::error("Unreadable module directory", detail);
+    [fault(of_folder), fault(of_call).within(request.span)]
+        .into_iter()
         .collect()
 }
 

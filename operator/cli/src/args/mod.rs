@@ -32,6 +32,9 @@ pub(crate) struct Cli {
     /// Print without colours. So does a NO_COLOR in the environment that is not empty.
     #[arg(long, global = true)]
     pub(crate) no_color: bool,
+    /// Tell warnings in a line or two each, where there are no errors among them.
+    #[arg(long, global = true)]
+    pub(crate) compact_warnings: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -82,6 +85,18 @@ pub(crate) enum Command {
     /// A command of Terraform's that there is none of here, or a slip.
     #[command(external_subcommand)]
     Other(Vec<OsString>),
+}
+
+impl Command {
+    /// Is all that it tells to be messages for programs?
+    pub(crate) fn is_for_programs(&self) -> bool {
+        match self {
+            Self::Plan(args) => args.json,
+            Self::Apply(args) | Self::Destroy(args) => args.json,
+            Self::Refresh(args) => args.json,
+            _ => false,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -104,6 +104,9 @@ pub(crate) struct PlanArgs {
     /// Keep the plan in this file, for `apply FILE` and `show FILE`. It holds all values in clear.
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
+    /// Tell all as JSON, an object a line, in the form of Terraform's machine-readable UI. Nobody is asked then.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Print the steps of the plan, too, in the order in which apply takes them: each with those it waits for.
     #[arg(long)]
     pub(crate) steps: bool,
@@ -116,6 +119,9 @@ pub(crate) struct ApplyArgs {
     pub(crate) basics: Basics,
     #[command(flatten)]
     pub(crate) choices: Choices,
+    /// Tell all as JSON, an object a line, in the form of Terraform's machine-readable UI. Nobody is asked then.
+    #[arg(long)]
+    pub(crate) json: bool,
     /// Destroy everything, as `ashlar destroy` does.
     #[arg(long)]
     pub(crate) destroy: bool,
@@ -138,18 +144,22 @@ pub(crate) struct RefreshArgs {
     basics: Basics,
     #[command(flatten)]
     limits: Limits,
+    /// Tell all as JSON, an object a line, in the form of Terraform's machine-readable UI. Nobody is asked then.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 impl RefreshArgs {
     /// As the refresh-only run that it is, which nobody is asked about.
     pub(crate) fn into_apply(self) -> ApplyArgs {
-        let Self { basics, limits } = self;
+        let Self { basics, limits, json } = self;
         ApplyArgs {
             basics,
             choices: Choices {
                 refresh_only: true,
                 ..Choices::within(limits)
             },
+            json,
             destroy: false,
             approve: None,
             auto_approve: true,

@@ -1,6 +1,6 @@
 //! Arguments that several commands take.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args};
 
@@ -43,6 +43,9 @@ pub(crate) struct Basics {
     /// Provider calls at once.
     #[arg(long, default_value_t = 10)]
     pub(crate) parallelism: usize,
+    /// How long to wait for the lock of the state while another holds it: `30s`, `5m`.
+    #[arg(long, value_name = "DURATION", default_value = "0s", value_parser = duration)]
+    pub(crate) lock_timeout: Duration,
     #[command(flatten)]
     pub(crate) fetching: Fetching,
     #[command(flatten)]
@@ -104,11 +107,59 @@ pub(crate) struct Language {
     pub(crate) dialect: ashlar_value::Dialect,
 }
 
+/// A time span as Go writes it: numbers with units, the larger first or not.
+fn duration(text: &str) -> Result<Duration, &'static str> {
+    const FAULT: &str = "a time span should stand here, such as 30s or 5m";
+    if text == "0" {
+        return Ok(Duration::ZERO);
+    }
+    let mut whole = Duration::ZERO;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).ok_or(FAULT)?;
+        let (number, more) = rest.split_at(digits);
+        let unit = more.find(|c: char| c.is_ascii_digit()).unwrap_or(more.len());
+        let (unit, more) = more.split_at(unit);
+        let number: u64 = number.parse().map_err(|_| FAULT)?;
+        let factor = match unit {
+            "ms" => 1,
+            "s" => 1_000,
+            "m" => 60_000,
+            "h" => 3_600_000,
+            _ => return Err(FAULT),
+        };
+        let part = Duration::from_millis(number.checked_mul(factor).ok_or(FAULT)?);
+        whole = whole.checked_add(part).ok_or(FAULT)?;
+        rest = more;
+    }
+    if text.is_empty() { Err(FAULT) } else { Ok(whole) }
+}
+
 /// A truth value in any spelling that Terraform's options take.
 pub(super) fn truth(text: &str) -> Result<bool, &'static str> {
     match text {
         "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(true),
         "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(false),
         _ => Err("either true or false should stand here"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_spans_are_read_as_go_writes_them() {
+        let check = |text: &str, want: Option<u64>| {
+            let read = duration(text).ok().map(|span| span.as_secs());
+            assert_eq!(read, want, "{text}");
+        };
+        check("0", Some(0));
+        check("0s", Some(0));
+        check("5m", Some(300));
+        check("1h1m1s", Some(3661));
+        for refused in ["", "5", "m", "5x", "-1s", "99999999999999999999s"] {
+            check(refused, None);
+        }
     }
 }

@@ -8,16 +8,25 @@ use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
 use ashlar_port::{Record, RunStore, StopFlag};
 use ashlar_runner::{ApplyRequest, Counts, Patience, apply};
+use ashlar_state::{State, replay};
 use ashlar_store::{Recovered, file::FileStore};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
-    gate,
-    progress::Lines,
+    gate, messages,
+    progress::teller,
     saved,
     session::{Asked, Session, masked},
 };
 use crate::{args::ApplyArgs, printer::Printer};
+
+/// Told where nothing is planned, but it is not known what an earlier run did.
+pub(crate) const UNSETTLED: &str = "\nNothing is planned, but what the changes named above came to is not known. Look at the objects. If they are as \
+     the refresh found them, approve this plan: nothing is changed, and the changes count as settled.";
+
+/// Told when that is done.
+const SETTLED: &str =
+    "\nThe uncertain changes are settled: the state has the objects as the refresh found them.\n";
 
 /// Runs `ashlar apply`.
 pub(crate) async fn run(args: &ApplyArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
@@ -36,7 +45,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     } else {
         "OperationTypeApply"
     };
-    let (store, recovered) = session.lock(operation).await?;
+    let (store, recovered) = session.lock(operation, args.basics.lock_timeout).await?;
     let ready = match &args.plan {
         None => {
             let asked = Asked {
@@ -56,20 +65,36 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     if ready.plan.errored {
         return Ok(ExitCode::FAILURE);
     }
-    if !ready.plan.wants_apply() {
+    let wants_apply = ready.plan.wants_apply();
+    if !wants_apply && recovered.uncertain.is_empty() {
         return Ok(ExitCode::SUCCESS);
+    }
+    if !wants_apply {
+        printer.note(UNSETTLED);
+        if args.auto_approve {
+            // Whatever is planned is approved, and that is nothing: they stay as they are.
+            return Ok(ExitCode::SUCCESS);
+        }
     }
     printer.result(&format!("\nDigest: {}\n", ready.digest));
     if args.plan.is_none() {
         gate::pass(args, &ready.digest, printer)?;
     }
-    settle(args, &recovered, &ready.plan, &store)
+    let settled = settle(args, &recovered, &ready.plan, &store)
         .await
         .map_err(|diags| session.told(&diags, &Sources::new()))?;
     store
         .begin(&ready.digest)
         .await
         .map_err(|diags| session.told(&diags, &Sources::new()))?;
+    if !wants_apply {
+        // No run follows that would keep it.
+        keep_settled(&recovered.state, settled, &store)
+            .await
+            .map_err(|diags| session.told(&diags, &Sources::new()))?;
+        printer.result(SETTLED);
+        return Ok(ExitCode::SUCCESS);
+    }
     let stop = StopFlag::new();
     let watcher = tokio::spawn(stop_on_interrupt(stop.clone(), *printer));
     let request = ApplyRequest {
@@ -84,7 +109,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         stop: &stop,
         patience: Patience::default(),
     };
-    let outcome = apply(&session.settings, request, &Lines::new(printer)).await;
+    let outcome = apply(&session.settings, request, &*teller(printer)).await;
     watcher.abort();
     let failed = outcome.diags.has_errors();
     printer.diags(&masked(outcome.diags, &outcome.redact), &outcome.sources);
@@ -94,14 +119,21 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         } else {
             End::Complete
         };
-        printer.result(&summary(outcome.counts, destroy, end));
+        let words = summary(outcome.counts, destroy, end);
+        if printer.is_for_programs() {
+            printer.message(messages::summary(outcome.counts, destroy, &words));
+        } else {
+            printer.result(&words);
+        }
         if outcome.interrupted {
             printer.note(
                 "The run was stopped before its end. What was made is in the state; apply again to go on.",
             );
         }
         let outputs = text::outputs(state, printer.style());
-        if !outputs.is_empty() {
+        if printer.is_for_programs() {
+            printer.message(messages::outputs(state));
+        } else if !outputs.is_empty() {
             printer.result(&format!("\n{outputs}"));
         }
     }
@@ -155,9 +187,9 @@ async fn settle(
     recovered: &Recovered,
     plan: &ashlar_plan::Plan,
     store: &FileStore,
-) -> Result<(), Diags> {
+) -> Result<Vec<Record>, Diags> {
     if recovered.uncertain.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     if args.auto_approve {
         let detail = "An earlier run ended in the middle of the changes named above, and nobody knows whether they were made. \
@@ -168,8 +200,20 @@ async fn settle(
         let outcome = ashlar_state::settled_as(&plan.prior_state, &intent.subject)?;
         Ok(Record::Outcome(outcome))
     });
-    let records = outcomes.collect::<Result<_, Diags>>()?;
-    store.journal(records).await
+    let records = outcomes.collect::<Result<Vec<_>, Diags>>()?;
+    store.journal(records.clone()).await?;
+    Ok(records)
+}
+
+/// Saves a state with what was settled of it.
+async fn keep_settled(state: &State, settled: Vec<Record>, store: &FileStore) -> Result<(), Diags> {
+    let (mut after, _) = replay(state.clone(), &settled)?;
+    if after.lineage.is_empty() {
+        after.lineage = crate::state::new_lineage();
+    }
+    after.serial = state.serial + 1;
+    let bytes = ashlar_state::write(&after, crate::state::VERSION)?;
+    store.save(bytes, settled.len()).await
 }
 
 /// The first interrupt, or a polite request to end (as those who stop services and jobs make it), asks the run to stop in order.

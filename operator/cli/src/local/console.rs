@@ -36,8 +36,8 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
     if faults.has_errors() {
         return Ok(ExitCode::FAILURE);
     }
-    let (workspace, state_dir) = workspace::selected(&dir, printer)?;
-    let recovered = match FileStore::peek(&state_dir).await {
+    let (workspace, state_file) = workspace::selected(&dir, printer)?;
+    let recovered = match FileStore::peek(state_file).await {
         Ok(recovered) => recovered,
         Err(diags) => {
             printer.diags(&diags, &sources);

@@ -20,7 +20,8 @@ pub(crate) fn pass(args: &ApplyArgs, digest: &str, printer: &Printer) -> anyhow:
              approve it with --approve {digest}"
         );
     }
-    if !args.basics.asking.is_allowed() || !std::io::stdin().is_terminal() {
+    let nobody = printer.is_for_programs();
+    if nobody || !args.basics.asking.is_allowed() || !std::io::stdin().is_terminal() {
         bail!(
             "Nobody can be asked here. Approve the plan above with --approve {digest}, or any plan with --auto-approve."
         );

@@ -61,7 +61,9 @@ pub(crate) async fn run(args: &ImportArgs, printer: &Printer) -> anyhow::Result<
     }
     let session = Session::open(&args.basics.place, printer)?;
     let failed = |diags: Diags| session.told(&diags, &Sources::new());
-    let (store, recovered) = session.lock("OperationTypeImport").await?;
+    let (store, recovered) = session
+        .lock("OperationTypeImport", args.basics.lock_timeout)
+        .await?;
     if recovered.state.current(address).is_some() {
         bail!(
             "Resource already managed by Terraform: the state has an object for {address}. Forget it first with `ashlar state rm \

@@ -12,6 +12,7 @@ pub(crate) mod identity;
 pub(crate) mod import;
 pub(crate) mod inputs;
 pub(crate) mod installing;
+pub(crate) mod messages;
 pub(crate) mod output;
 pub(crate) mod packages;
 pub(crate) mod plan;

@@ -18,8 +18,8 @@ use crate::{args::OutputArgs, printer::Printer};
 
 /// Runs the command. Takes no lock: it only looks.
 pub(crate) async fn run(args: &OutputArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let (_, folder) = workspace::selected(&args.place.dir, printer)?;
-    let peeked = FileStore::peek(&folder).await;
+    let (_, state) = workspace::selected(&args.place.dir, printer)?;
+    let peeked = FileStore::peek(state).await;
     let state = peeked
         .map_err(|diags| printer.told(&diags, &Sources::new()))?
         .state;

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use ashlar_config::Files;
 
 use super::{
+    apply::UNSETTLED,
     saved,
     session::{Asked, Session},
 };
@@ -13,7 +14,9 @@ use crate::{args::PlanArgs, printer::Printer};
 /// Runs the command.
 pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
     let session = Session::open(&args.basics.place, printer)?;
-    let (store, recovered) = session.lock("OperationTypePlan").await?;
+    let (store, recovered) = session
+        .lock("OperationTypePlan", args.basics.lock_timeout)
+        .await?;
     let ready = session
         .plan(
             &recovered,
@@ -53,14 +56,19 @@ pub(crate) async fn run(args: &PlanArgs, printer: &Printer) -> anyhow::Result<Ex
     if ready.plan.errored {
         return Ok(ExitCode::FAILURE);
     }
-    if ready.plan.wants_apply() {
+    let wants_apply = ready.plan.wants_apply();
+    let settles = !wants_apply && !recovered.uncertain.is_empty();
+    if settles {
+        printer.note(UNSETTLED);
+    }
+    if wants_apply || settles {
         printer.result(&format!(
             "\nDigest: {}\nApply exactly this plan with `ashlar {} {dir}--approve {}` and the same options.\n",
             ready.digest,
             if args.destroy { "destroy" } else { "apply" },
             ready.digest
         ));
-        if args.detailed_exitcode {
+        if wants_apply && args.detailed_exitcode {
             return Ok(ExitCode::from(2));
         }
     }

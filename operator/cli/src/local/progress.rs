@@ -1,4 +1,4 @@
-//! Shows a run's progress, a line each, as Terraform does.
+//! Shows a run's progress, a line or a message each, as Terraform does.
 
 use std::{
     collections::BTreeMap,
@@ -6,9 +6,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ashlar_port::{Activity, Event, KnownBy, Progress};
+use ashlar_port::{Activity, Event, KnownBy, Progress, Task};
 use tokio::task::JoinHandle;
 
+use super::messages;
 use crate::printer::Printer;
 
 /// How often what takes long is told to go on, in seconds.
@@ -17,8 +18,76 @@ const PATIENCE: u64 = 10;
 /// A longer id is cut in the middle where it is told again and again.
 const LONGEST: usize = 80;
 
+/// What tells of a run as the printer's readers want it. Called where there is a runtime.
+pub(crate) fn teller(printer: &Printer) -> Box<dyn Progress> {
+    if printer.is_for_programs() {
+        Box::new(Messages::new(printer))
+    } else {
+        Box::new(Lines::new(printer))
+    }
+}
+
+/// Sends events as messages as they come, and every now and then what takes long.
+struct Messages {
+    printer: Printer,
+    running: Arc<Mutex<BTreeMap<Task, Instant>>>,
+    ticker: JoinHandle<()>,
+}
+
+impl Messages {
+    fn new(printer: &Printer) -> Self {
+        let running: Arc<Mutex<BTreeMap<Task, Instant>>> = Arc::default();
+        let (printer, going_on) = (*printer, running.clone());
+        let ticker = tokio::spawn(async move {
+            let mut seconds = tokio::time::interval(Duration::from_secs(1));
+            loop {
+                seconds.tick().await;
+                let running = going_on.lock().unwrap_or_else(PoisonError::into_inner);
+                for (task, since) in &*running {
+                    let elapsed = since.elapsed().as_secs();
+                    if elapsed > 0 && elapsed.is_multiple_of(PATIENCE) {
+                        messages::still(task, elapsed)
+                            .into_iter()
+                            .for_each(|told| printer.message(told));
+                    }
+                }
+            }
+        });
+        Self {
+            printer,
+            running,
+            ticker,
+        }
+    }
+}
+
+impl Drop for Messages {
+    fn drop(&mut self) {
+        self.ticker.abort();
+    }
+}
+
+impl Progress for Messages {
+    fn tell(&self, event: Event) {
+        // One message at a time.
+        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(told) = messages::of_event(&event) {
+            self.printer.message(told);
+        }
+        match event {
+            Event::Started { task, .. } => {
+                running.insert(task, Instant::now());
+            }
+            Event::Completed { task, .. } | Event::Failed { task, .. } => {
+                running.remove(&task);
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Prints events as they come, and every now and then what takes long.
-pub(crate) struct Lines {
+struct Lines {
     printer: Printer,
     /// What goes on, by what it is called, and what is done. One line at a time.
     running: Arc<Mutex<BTreeMap<String, Running>>>,
@@ -32,8 +101,7 @@ struct Running {
 }
 
 impl Lines {
-    /// Called where there is a runtime.
-    pub(crate) fn new(printer: &Printer) -> Self {
+    fn new(printer: &Printer) -> Self {
         let running: Arc<Mutex<BTreeMap<String, Running>>> = Arc::default();
         Self {
             printer: *printer,

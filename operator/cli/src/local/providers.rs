@@ -60,8 +60,8 @@ pub(crate) async fn run(args: &ProvidersArgs, printer: &Printer) -> anyhow::Resu
     )?;
     let mut out = "\nProviders required by configuration:\n.\n".to_owned();
     branch(&tree, &Module::root(), "", &mut out);
-    let (_, state_dir) = workspace::selected(&dir, printer)?;
-    let peeked = FileStore::peek(&state_dir).await;
+    let (_, state_file) = workspace::selected(&dir, printer)?;
+    let peeked = FileStore::peek(state_file).await;
     let state = peeked.map_err(|diags| printer.told(&diags, &sources))?.state;
     let used: BTreeSet<String> = state
         .resources

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 use anyhow::Context;
@@ -14,13 +15,23 @@ use ashlar_provider::{Fence, Launcher, Redactor, SchemaCache};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_sources::Reach;
-use ashlar_store::{Recovered, file::FileStore, kube::SecretStates};
+use ashlar_store::{
+    Recovered,
+    file::{FileStore, StateFile},
+    kube::SecretStates,
+};
 
-use super::{asking, identity::Identity, inputs, installing, packages::Fetched, progress::Lines, workspace};
+use super::{asking, identity::Identity, inputs, installing, messages, packages::Fetched, progress::teller, workspace};
 use crate::{
     args::{Basics, Choices, Place},
     printer::{Printer, Told},
 };
+
+/// The summary of the error that another holds the lock.
+const BUSY: &str = "Error acquiring the state lock";
+
+/// How long after that it is looked again.
+const LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// A folder at work.
 pub(crate) struct Session<'a> {
@@ -28,8 +39,8 @@ pub(crate) struct Session<'a> {
     pub(crate) dir: PathBuf,
     /// The workspace that is selected.
     pub(crate) workspace: String,
-    /// The folder with its state.
-    pub(crate) state_dir: PathBuf,
+    /// Where its state lies.
+    pub(crate) state: StateFile,
     pub(crate) settings: Settings,
     pub(crate) identity: Identity,
     /// Removed when the command ends.
@@ -72,21 +83,35 @@ impl<'a> Session<'a> {
         let scratch = scratch()?;
         let settings = settings(place, &dir, scratch.path(), printer)?;
         let identity = Identity::open(&dir)?;
-        let (workspace, state_dir) = workspace::selected(&dir, printer)?;
+        let (workspace, state) = workspace::selected(&dir, printer)?;
         Ok(Self {
             printer,
             dir,
             workspace,
-            state_dir,
+            state,
             settings,
             identity,
             _scratch: scratch,
         })
     }
 
-    /// Takes the folder's lock and reads its state.
-    pub(crate) async fn lock(&self, operation: &str) -> anyhow::Result<(FileStore, Recovered)> {
-        let opened = FileStore::open(&self.state_dir, operation).await;
+    /// Takes the state's lock and reads the state. One that another holds is waited for, so long.
+    pub(crate) async fn lock(
+        &self,
+        operation: &str,
+        patience: Duration,
+    ) -> anyhow::Result<(FileStore, Recovered)> {
+        let until = Instant::now() + patience;
+        let is_busy = |diags: &Diags| diags.iter().any(|diag| &*diag.summary == BUSY);
+        let mut opened = FileStore::open(self.state.clone(), operation).await;
+        if opened.as_ref().is_err_and(is_busy) && !patience.is_zero() {
+            self.printer
+                .note("Acquiring state lock. This may take a few moments...");
+        }
+        while opened.as_ref().is_err_and(is_busy) && Instant::now() < until {
+            tokio::time::sleep(LOOK_AGAIN).await;
+            opened = FileStore::open(self.state.clone(), operation).await;
+        }
         let (store, recovered) = opened.map_err(|diags| self.told(&diags, &Sources::new()))?;
         self.printer.diags(&recovered.warnings, &Sources::new());
         Ok((store, recovered))
@@ -95,7 +120,14 @@ impl<'a> Session<'a> {
     /// Plans and shows the plan; with errors as far as planning came, marked as errored.
     pub(crate) async fn plan(&self, recovered: &Recovered, asked: Asked<'_>) -> anyhow::Result<Ready> {
         let made = self.make_plan(recovered, asked).await?;
-        self.printer.result(&made.text);
+        match &made.ready {
+            Some(ready) if self.printer.is_for_programs() => {
+                for told in messages::of_plan(&ready.plan) {
+                    self.printer.message(told);
+                }
+            }
+            _ => self.printer.result(&made.text),
+        }
         self.printer.diags(&made.diags, &made.sources);
         made.ready.ok_or_else(|| Told.into())
     }
@@ -139,7 +171,9 @@ impl<'a> Session<'a> {
             Mode::Normal
         };
         let mut files = inputs::module_files(&self.dir, dialect)?;
-        asking::fill(&basics.asking, &files, dialect, &mut given);
+        if !self.printer.is_for_programs() {
+            asking::fill(&basics.asking, &files, dialect, &mut given);
+        }
         let fetched = Fetched::open(&self.dir, &basics.fetching, self.printer)?;
         let again = (given.clone(), sources.clone());
         files.extend(more);
@@ -175,9 +209,9 @@ impl<'a> Session<'a> {
             sources,
             diags,
             redact,
-        } = plan(&self.settings, request, &Lines::new(self.printer)).await;
+        } = plan(&self.settings, request, &*teller(self.printer)).await;
         fetched.keep(plan.is_some())?;
-        let diags = masked(diags, &redact);
+        let diags = masked(workspace::without_obeyed(diags, &self.dir, dialect), &redact);
         let made_up = plan.as_ref().and_then(|(plan, _)| generated_file(plan));
         if let Some((file, text)) = generate.zip(made_up) {
             std::fs::write(file, text)

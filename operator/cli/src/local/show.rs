@@ -55,8 +55,8 @@ pub(crate) async fn object(args: &ShowObjectArgs, printer: &Printer) -> anyhow::
 }
 
 async fn peek(place: &Place, printer: &Printer) -> anyhow::Result<Recovered> {
-    let (_, folder) = workspace::selected(&place.dir, printer)?;
-    let peeked = FileStore::peek(&folder).await;
+    let (_, state) = workspace::selected(&place.dir, printer)?;
+    let peeked = FileStore::peek(state).await;
     peeked.map_err(|diags| printer.told(&diags, &Sources::new()))
 }
 

@@ -2,16 +2,16 @@
 //!
 //! Source: Terraform `internal/command/workspace_*.go`, `meta.go` (`WorkspaceOverridden`).
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::{path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 use ashlar_addr::Mode;
+use ashlar_config::{LocalBackend, read_root};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_port::RunStore;
-use ashlar_store::file::{DEFAULT, FileStore, Workspaces, is_workspace_name};
+use ashlar_runner::read_folder;
+use ashlar_store::file::{DEFAULT, FileStore, StateFile, Workspaces, is_workspace_name};
+use ashlar_value::Dialect;
 
 use crate::{
     args::{DeleteWorkspaceArgs, NewWorkspaceArgs, SelectWorkspaceArgs, WorkspaceCommand},
@@ -23,17 +23,52 @@ use crate::{
 const OVERRIDE: &str = "TF_WORKSPACE";
 const OVERRIDDEN: &str = "TF_WORKSPACE in the environment selects the workspace.";
 
-/// The workspace that commands in a folder work in, and the folder with its state.
-pub(crate) fn selected(dir: &Path, printer: &Printer) -> anyhow::Result<(String, PathBuf)> {
-    let workspaces = Workspaces::of(dir);
+fn local_backend(dir: &Path, dialect: Dialect) -> Option<LocalBackend> {
+    let files = read_folder(dir, "", dialect).unwrap_or_default();
+    read_root(&files, dialect, &mut Sources::new()).0.local_backend
+}
+
+/// Diagnostics without the warning that a backend block has no effect, where it is one that is obeyed here.
+pub(crate) fn without_obeyed(diags: Diags, dir: &Path, dialect: Dialect) -> Diags {
+    let is_about = |diag: &Diag| &*diag.summary == "Unused backend block";
+    if !diags.iter().any(is_about) || local_backend(dir, dialect).is_none() {
+        return diags;
+    }
+    diags.into_iter().filter(|diag| !is_about(diag)).collect()
+}
+
+/// The workspaces of a folder: where the root module's `backend "local"` block says, if it has one. Of a module with faults what
+/// can be read of it counts.
+fn of(dir: &Path) -> anyhow::Result<Workspaces> {
+    let own = Workspaces::of(dir);
+    let Some(LocalBackend { path, workspace_dir }) = local_backend(dir, Dialect::default()) else {
+        return Ok(own);
+    };
+    let path = path.as_deref().map(Path::new);
+    let there = own.clone().within(path, workspace_dir.as_deref().map(Path::new));
+    let (before, now) = (own.state(DEFAULT).path(), there.state(DEFAULT).path());
+    if before != now && before.exists() && !now.exists() {
+        bail!(
+            "The backend block says that the state lies in {}, where there is none, and there is one in {}. Move it there, or all \
+             objects would be planned anew; or take the block out.",
+            now.display(),
+            before.display()
+        );
+    }
+    Ok(there)
+}
+
+/// The workspace that commands in a folder work in, and where its state lies.
+pub(crate) fn selected(dir: &Path, printer: &Printer) -> anyhow::Result<(String, StateFile)> {
+    let workspaces = of(dir)?;
     let name = match overridden()? {
         Some(name) => name,
         None => workspaces
             .selected()
             .map_err(|diags| printer.told(&diags, &Sources::new()))?,
     };
-    let folder = workspaces.folder(&name);
-    Ok((name, folder))
+    let state = workspaces.state(&name);
+    Ok((name, state))
 }
 
 fn overridden() -> anyhow::Result<Option<String>> {
@@ -49,7 +84,7 @@ fn overridden() -> anyhow::Result<Option<String>> {
 /// Runs the command.
 pub(crate) async fn run(command: &WorkspaceCommand, printer: &Printer) -> anyhow::Result<ExitCode> {
     match command {
-        WorkspaceCommand::List(place) => list(&Workspaces::of(&place.dir), &place.dir, printer)?,
+        WorkspaceCommand::List(place) => list(&of(&place.dir)?, &place.dir, printer)?,
         WorkspaceCommand::Show(place) => {
             let (name, _) = selected(&place.dir, printer)?;
             printer.result(&format!("{name}\n"));
@@ -98,7 +133,7 @@ async fn new(args: &NewWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
     if overridden()?.is_some_and(|current| current != *name) {
         bail!("{OVERRIDDEN} Unset it, or have it name the new one.");
     }
-    let workspaces = Workspaces::of(&place.dir);
+    let workspaces = of(&place.dir)?;
     if all(&workspaces, printer)?.contains(name) {
         bail!("Workspace {name:?} already exists");
     }
@@ -118,7 +153,7 @@ async fn new(args: &NewWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
          seen in it.\n"
     ));
     if let Some(mut state) = state {
-        let opened = FileStore::open(&workspaces.folder(name), "workspace-new").await;
+        let opened = FileStore::open(workspaces.state(name), "workspace-new").await;
         let (store, _) = opened.map_err(told(printer))?;
         state.lineage = crate::state::new_lineage();
         state.serial = 1;
@@ -138,7 +173,7 @@ fn select(args: &SelectWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
     if overridden()?.is_some() {
         bail!("{OVERRIDDEN} Unset it, or have it name another.");
     }
-    let workspaces = Workspaces::of(&place.dir);
+    let workspaces = of(&place.dir)?;
     // What is selected may be no name at all: this command is the way out.
     if workspaces.selected().is_ok_and(|current| current == *name) {
         return Ok(());
@@ -160,7 +195,7 @@ fn select(args: &SelectWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
 
 async fn delete(args: &DeleteWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
     let DeleteWorkspaceArgs { place, force, name } = args;
-    let workspaces = Workspaces::of(&place.dir);
+    let workspaces = of(&place.dir)?;
     if !all(&workspaces, printer)?.contains(name) {
         bail!("Workspace {name:?} doesn't exist.");
     }
@@ -170,7 +205,7 @@ async fn delete(args: &DeleteWorkspaceArgs, printer: &Printer) -> anyhow::Result
     if name == DEFAULT {
         bail!("The default workspace is always there and cannot be deleted.");
     }
-    let opened = FileStore::open(&workspaces.folder(name), "workspace-delete").await;
+    let opened = FileStore::open(workspaces.state(name), "workspace-delete").await;
     let (store, recovered) = opened.map_err(told(printer))?;
     let managed: Vec<String> = recovered
         .state

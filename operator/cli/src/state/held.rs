@@ -1,14 +1,12 @@
 //! A state that a command holds the lock of: a folder's, or one in a cluster.
 
-use std::path::PathBuf;
-
 use anyhow::Context;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_port::{RunStore, StopFlag};
 use ashlar_state::{State, same_content};
 use ashlar_store::{
     LockInfo, Recovered,
-    file::FileStore,
+    file::{FileStore, StateFile},
     kube::{Asked, KubeStore, Lock, Slot, acquire_by_hand, peek},
 };
 
@@ -17,8 +15,8 @@ use crate::{args::StatePlace, local::workspace, printer::Printer};
 
 /// Where a state is.
 pub(crate) enum Found {
-    /// A folder with a state file.
-    Folder(PathBuf),
+    /// A state file.
+    Folder(StateFile),
     /// A Secret.
     Cluster(kube::Client, Slot),
 }
@@ -52,7 +50,7 @@ impl Held {
         printer: &Printer,
     ) -> anyhow::Result<(Self, Recovered)> {
         let opened = match Found::at(place, printer).await? {
-            Found::Folder(folder) => FileStore::open(&folder, operation)
+            Found::Folder(folder) => FileStore::open(folder, operation)
                 .await
                 .map(|(store, recovered)| (Self::Folder(store), recovered)),
             Found::Cluster(client, slot) => {
@@ -120,7 +118,7 @@ fn end_in_order(printer: Printer) {
 /// Reads a state without its lock, for a question that nobody should be kept waiting by.
 pub(crate) async fn glance(place: &StatePlace, printer: &Printer) -> anyhow::Result<State> {
     let peeked = match Found::at(place, printer).await? {
-        Found::Folder(folder) => FileStore::peek(&folder).await,
+        Found::Folder(folder) => FileStore::peek(folder).await,
         Found::Cluster(client, slot) => peek(&client, &slot).await,
     };
     let recovered = peeked.map_err(|diags| printer.told(&diags, &Sources::new()))?;

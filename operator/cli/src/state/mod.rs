@@ -54,7 +54,7 @@ fn told(printer: &Printer) -> impl Fn(Diags) -> anyhow::Error {
 /// The state as it lies there, with what a journal adds to it.
 async fn pulled(place: &StatePlace, printer: &Printer) -> anyhow::Result<Pulled> {
     let pulled = match Found::at(place, printer).await? {
-        Found::Folder(folder) => FileStore::pull(&folder).await,
+        Found::Folder(folder) => FileStore::pull(folder).await,
         Found::Cluster(client, slot) => pull(&client, &slot).await,
     };
     let pulled = pulled.map_err(told(printer))?;

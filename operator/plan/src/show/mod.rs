@@ -35,7 +35,7 @@ const TERRAFORM_VERSION: &str = "1.15.5";
 
 /// Is it something that people are shown? Not what stays, unless it moved, and not that a data source is forgotten,
 /// or read for a check.
-pub(crate) fn is_of_interest(change: &Change) -> bool {
+pub fn is_of_interest(change: &Change) -> bool {
     match change.action {
         Action::NoOp => change.is_effective(),
         Action::Delete => !is_forgotten_data(change),

@@ -1,4 +1,5 @@
-//! The store of local mode: a folder with `terraform.tfstate`, as Terraform has it, and our own files in `.ashlar`.
+//! The store of local mode: a folder with `terraform.tfstate`, as Terraform has it, or another state file, and our own files in
+//! `.ashlar`.
 //!
 //! Opened by one process at a time, which then owns the state until the store is dropped. All work on files is done on
 //! threads that may block.
@@ -63,15 +64,56 @@ struct Inner {
     _lock: Lock,
 }
 
+/// Where a state file lies, and what belongs to it beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StateFile {
+    folder: PathBuf,
+    name: String,
+}
+
+impl StateFile {
+    /// One of any name.
+    pub fn at(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or(STATE.as_ref());
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        Self {
+            folder: folder.to_owned(),
+            name: name.to_string_lossy().into_owned(),
+        }
+    }
+
+    /// The file itself.
+    pub fn path(&self) -> PathBuf {
+        self.folder.join(&self.name)
+    }
+}
+
+/// The one that a folder has.
+impl<P: AsRef<Path> + ?Sized> From<&P> for StateFile {
+    fn from(folder: &P) -> Self {
+        Self {
+            folder: folder.as_ref().to_owned(),
+            name: STATE.to_owned(),
+        }
+    }
+}
+
 impl Paths {
-    fn of(folder: &Path) -> Self {
-        let state = folder.join(STATE);
+    fn of(StateFile { folder, name }: &StateFile) -> Self {
+        let state = folder.join(name);
         // A link is followed, so that it stays a link.
         let state = fs::canonicalize(&state).unwrap_or(state);
-        let own = folder.join(".ashlar");
+        // States of other names may lie beside each other.
+        let own = match &**name {
+            STATE => folder.join(".ashlar"),
+            _ => folder.join(".ashlar").join("states").join(name),
+        };
         Self {
-            backup: folder.join(format!("{STATE}.backup")),
-            lock_info: folder.join(format!(".{STATE}.lock.info")),
+            backup: folder.join(format!("{name}.backup")),
+            lock_info: folder.join(format!(".{name}.lock.info")),
             journal: own.join("journal.jsonl"),
             begun: own.join("begun"),
             state,
@@ -83,10 +125,11 @@ impl Paths {
 impl FileStore {
     /// Locks the folder for an operation (`OperationTypeApply`) and reads what is there. What the journal of a broken run
     /// adds to the state is saved.
-    pub async fn open(folder: &Path, operation: &str) -> Result<(Self, Recovered), Diags> {
-        let paths = Paths::of(folder);
+    pub async fn open(file: impl Into<StateFile>, operation: &str) -> Result<(Self, Recovered), Diags> {
+        let file = file.into();
+        let paths = Paths::of(&file);
         let info = LockInfo {
-            path: STATE.to_owned(),
+            path: file.name,
             ..LockInfo::here(operation)
         };
         let (inner, recovered) = {
@@ -104,14 +147,14 @@ impl FileStore {
 
     /// Reads what is there without a lock: it may change the moment after. Not for a folder that this process has
     /// opened: that would free its lock against Terraform.
-    pub async fn peek(folder: &Path) -> Result<Recovered, Diags> {
-        let paths = Paths::of(folder);
+    pub async fn peek(file: impl Into<StateFile>) -> Result<Recovered, Diags> {
+        let paths = Paths::of(&file.into());
         blocking(move || Ok(look(&paths)?.0)).await
     }
 
     /// Reads the state file without a lock, as [`FileStore::peek`] does.
-    pub async fn pull(folder: &Path) -> Result<Pulled, Diags> {
-        let paths = Paths::of(folder);
+    pub async fn pull(file: impl Into<StateFile>) -> Result<Pulled, Diags> {
+        let paths = Paths::of(&file.into());
         blocking(move || {
             let (recovered, stored) = look(&paths)?;
             Pulled::new(recovered, stored)
@@ -135,7 +178,8 @@ impl FileStore {
     pub async fn keep_backup(&self) -> Result<(), Diags> {
         self.with_inner(|inner| {
             let since = jiff::Timestamp::now().as_second();
-            let name = format!("{STATE}.{since}.backup");
+            let kept = inner.paths.backup.file_stem().unwrap_or_default().to_owned();
+            let name = format!("{}.{since}.backup", kept.to_string_lossy());
             inner.paths.backup.set_file_name(name);
             Ok(())
         })

@@ -10,7 +10,7 @@ use std::{
 
 use ashlar_diag::{Diag, Diags};
 
-use super::disk::DiskError;
+use super::{StateFile, disk::DiskError};
 
 /// The workspace that is always there.
 pub const DEFAULT: &str = "default";
@@ -22,6 +22,10 @@ const SUMMARY: &str = "Error selecting workspace";
 #[derive(Clone, Debug)]
 pub struct Workspaces {
     folder: PathBuf,
+    /// Where the state of the one that is always there lies, if not in the folder.
+    state: Option<PathBuf>,
+    /// Where the others are.
+    folders: PathBuf,
 }
 
 impl Workspaces {
@@ -29,6 +33,26 @@ impl Workspaces {
     pub fn of(folder: &Path) -> Self {
         Self {
             folder: folder.to_owned(),
+            state: None,
+            folders: folder.join(FOLDERS),
+        }
+    }
+
+    /// Those of a folder whose `backend "local"` block says where states lie. Paths are taken from the folder.
+    #[must_use]
+    pub fn within(mut self, path: Option<&Path>, workspace_dir: Option<&Path>) -> Self {
+        self.state = path.map(|path| self.folder.join(path));
+        if let Some(folders) = workspace_dir {
+            self.folders = self.folder.join(folders);
+        }
+        self
+    }
+
+    /// The state of a workspace, for [`FileStore::open`](super::FileStore::open).
+    pub fn state(&self, name: &str) -> StateFile {
+        match &self.state {
+            Some(path) if name == DEFAULT => StateFile::at(path),
+            _ => StateFile::from(&self.folder(name)),
         }
     }
 
@@ -63,7 +87,7 @@ impl Workspaces {
 
     /// All there are: the one that is always there, then the others by name.
     pub fn all(&self) -> Result<Vec<String>, Diags> {
-        let path = self.folder.join(FOLDERS);
+        let path = self.folders.clone();
         let fault = |error| DiskError::new("read", &path, error).diags("Failed to list workspaces");
         let mut names = Vec::new();
         match fs::read_dir(&path) {
@@ -83,12 +107,12 @@ impl Workspaces {
         Ok(names)
     }
 
-    /// The folder with the state of a workspace, for [`FileStore::open`](super::FileStore::open).
+    /// The folder of a workspace.
     pub fn folder(&self, name: &str) -> PathBuf {
         if name == DEFAULT {
             self.folder.clone()
         } else {
-            self.folder.join(FOLDERS).join(name)
+            self.folders.join(name)
         }
     }
 
