@@ -71,7 +71,8 @@ impl Cache {
         Self { folder, most_bytes }
     }
 
-    fn unwritable(&self, error: io::Error) -> UnpackError {
+    /// Why nothing can be kept in it.
+    pub(crate) fn unwritable(&self, error: io::Error) -> UnpackError {
         UnpackError::Write(self.folder.clone(), error)
     }
 

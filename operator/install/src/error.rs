@@ -9,7 +9,8 @@ use ashlar_diag::Diag;
 use ashlar_sources::Fault;
 
 use crate::{
-    mirror::MirrorError, platform::Platform, signature::SignatureError, sums::SumsError, unpack::UnpackError,
+    lay::LayError, mirror::MirrorError, platform::Platform, signature::SignatureError, sums::SumsError,
+    unpack::UnpackError,
 };
 
 /// Why a provider is not installed.
@@ -191,6 +192,9 @@ pub enum InstallError {
     /// A fault in this program.
     #[error("a provider could not be installed, because of a fault in this program: {0}")]
     Broken(String),
+    /// It cannot be laid into a mirror's folder.
+    #[error(transparent)]
+    Lay(#[from] LayError),
     /// A folder of packages.
     #[error(transparent)]
     Mirror(#[from] MirrorError),
@@ -344,6 +348,7 @@ impl From<InstallError> for Diag {
             | InstallError::Locked { .. }
             | InstallError::Keep { .. }
             | InstallError::Broken(_)
+            | InstallError::Lay(_)
             | InstallError::Override { .. } => "Failed to install provider",
         };
         let mut detail = chain(&error);

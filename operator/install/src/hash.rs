@@ -4,7 +4,7 @@
 //! kept, as it may mean something to others, and nothing has it.
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs::{self, File},
     io::{self, Seek},
     path::Path,
@@ -27,6 +27,25 @@ pub(crate) fn of_folder(folder: &Path, digest: &dyn Fn(&Path) -> io::Result<Stri
     for file in files {
         let sum = digest(&folder.join(&file))?;
         hash.update(format!("{sum}  {file}\n"));
+    }
+    Ok(format!("h1:{}", BASE64_STANDARD.encode(hash.finalize())))
+}
+
+/// `h1:` of the files in an archive, which need not be unpacked for it.
+pub(crate) fn of_files_in(archive: &File) -> io::Result<String> {
+    let mut zip = zip::ZipArchive::new(io::BufReader::new(archive))?;
+    let mut sums = BTreeMap::new();
+    for at in 0..zip.len() {
+        let mut entry = zip.by_index(at)?;
+        if entry.is_file() {
+            let mut hash = Sha256::new();
+            io::copy(&mut entry, &mut hash)?;
+            sums.insert(entry.name().to_owned(), hex::encode(hash.finalize()));
+        }
+    }
+    let mut hash = Sha256::new();
+    for (name, sum) in sums {
+        hash.update(format!("{sum}  {name}\n"));
     }
     Ok(format!("h1:{}", BASE64_STANDARD.encode(hash.finalize())))
 }

@@ -20,11 +20,13 @@ use crate::{
     digests::Digests,
     error::InstallError,
     hash::{self, Hashes},
+    lay,
     method::{Installation, Location, Method},
     mirror::{MirrorError, Mirrors, find_binary},
     offer::{Listed, Offer, Proof},
     platform::Platform,
     remote::Remote,
+    wanted::{Source, Wanted, copy},
 };
 
 /// How long a list of versions is taken for true. A process that plans every minute does not ask every minute.
@@ -375,7 +377,52 @@ impl Installer {
         let client = self.client(&wanted.provider)?;
         let remote = Remote::open(&client, location, &wanted.provider).await?;
         let offer = remote.offer(&wanted.version, &wanted.platform).await?;
-        self.fetch(&source, offer, location, wanted).await
+        Ok(self.fetch(&source, offer, location, wanted).await?.0)
+    }
+
+    /// Lays the archive of a version for a platform into a folder as mirrors have it, fetched anew from the first method with a network that
+    /// has it; checked as for an installation.
+    pub async fn lay_out(
+        &self,
+        folder: &Path,
+        provider: &Provider,
+        version: &Version,
+        platform: &Platform,
+        settled: &Hashes,
+    ) -> Result<PathBuf, InstallError> {
+        let wanted = Wanted {
+            provider: provider.clone(),
+            version: version.clone(),
+            platform: platform.clone(),
+            settled: settled.clone(),
+        };
+        let mut absence = None;
+        for (_, method) in self
+            .methods(provider)
+            .filter(|(_, method)| method.location.is_remote())
+        {
+            let client = self.client(provider)?;
+            let remote = Remote::open(&client, &method.location, provider).await?;
+            let offer = match remote.offer(version, platform).await {
+                Err(error) if error.is_absence() => {
+                    absence = Some(error);
+                    continue;
+                }
+                offer => offer?,
+            };
+            let source = Source::of(&method.location, &wanted);
+            let (_, mut archive) = self.fetch(&source, offer, &method.location, &wanted).await?;
+            let folder = folder.to_owned();
+            let Wanted {
+                provider,
+                version,
+                platform,
+                ..
+            } = wanted;
+            return blocking(move || Ok(lay::put(&folder, &provider, &version, &platform, &mut archive)?))
+                .await;
+        }
+        Err(absence.unwrap_or_else(|| self.absent(provider)))
     }
 
     fn one(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
@@ -427,7 +474,7 @@ impl Installer {
         offer: Offer,
         location: &Location,
         wanted: &Wanted,
-    ) -> Result<Installed, InstallError> {
+    ) -> Result<(Installed, std::fs::File), InstallError> {
         let Some(client) = &self.0.client else {
             return Err(self.absent(&wanted.provider));
         };
@@ -440,7 +487,7 @@ impl Installer {
             version: version.clone(),
             fault,
         };
-        let unkept = |error| wanted.unkept(crate::UnpackError::Read(error));
+        let unkept = |error| wanted.unkept(self.0.cache.unwritable(error));
         let mut file = self.0.cache.scratch().map_err(unkept)?;
         let begun = Instant::now();
         offer.package.save(client, &mut file).await.map_err(unfetched)?;
@@ -451,9 +498,13 @@ impl Installer {
             Proof::Told(_) => None,
         };
         let proof = offer.proof;
-        let installed = blocking(move || own.take_in(&source, &mut file, &proof, &place, &owned)).await?;
+        let done = blocking(move || {
+            let installed = own.take_in(&source, &mut file, &proof, &place, &owned)?;
+            Ok((installed, file))
+        });
+        let done = done.await?;
         tell(Notice::Fetched(provider.clone(), version.clone(), key));
-        Ok(installed)
+        Ok(done)
     }
 
     fn take_in(
@@ -464,7 +515,7 @@ impl Installer {
         place: &str,
         wanted: &Wanted,
     ) -> Result<Installed, InstallError> {
-        let unread = |error| wanted.unkept(crate::UnpackError::Read(error));
+        let unread = |error| wanted.unkept(self.0.cache.unwritable(error));
         let archive = hash::of_archive(file).map_err(unread)?;
         let mismatch = |found: &str, promised: &str| InstallError::Checksum {
             provider: wanted.provider.clone(),
@@ -492,13 +543,16 @@ impl Installer {
         }
         let hashes = Hashes::from([h1, archive.clone()]);
         if let Proof::Told(told) = proof {
-            let checkable: Vec<&str> = told
+            let known: Vec<&str> = told
                 .iter()
                 .map(String::as_str)
                 .filter(|hash| hash::is_known(hash))
                 .collect();
-            if !told.is_empty() && checkable.iter().all(|hash| !hashes.contains(*hash)) {
-                return Err(mismatch(&archive, &checkable.join(" or ")));
+            if known.is_empty() && !told.is_empty() {
+                return Err(mismatch(&archive, "one of a scheme that is known here"));
+            }
+            if !known.is_empty() && known.iter().all(|hash| !hashes.contains(*hash)) {
+                return Err(mismatch(&archive, &known.join(" or ")));
             }
         }
         wanted.check(&hashes)?;
@@ -565,101 +619,6 @@ impl Installer {
             tracing::warn!(%error, folder = %target.display(), "a provider could not be laid into plugin_cache_dir");
         }
     }
-}
-
-/// Which package is wanted.
-#[derive(Clone, Debug)]
-struct Wanted {
-    provider: Provider,
-    version: Version,
-    platform: Platform,
-    settled: Hashes,
-}
-
-impl Wanted {
-    fn absent(&self, place: String) -> InstallError {
-        InstallError::Platform {
-            provider: self.provider.clone(),
-            version: self.version.clone(),
-            platform: self.platform.clone(),
-            place,
-        }
-    }
-
-    fn unkept(&self, error: crate::UnpackError) -> InstallError {
-        InstallError::Keep {
-            provider: self.provider.clone(),
-            version: self.version.clone(),
-            error,
-        }
-    }
-
-    fn check(&self, hashes: &Hashes) -> Result<(), InstallError> {
-        if self.settled.is_empty() || !self.settled.is_disjoint(hashes) {
-            return Ok(());
-        }
-        Err(InstallError::Locked {
-            provider: self.provider.clone(),
-            version: self.version.clone(),
-        })
-    }
-
-    fn installed(
-        &self,
-        folder: PathBuf,
-        hashes: Hashes,
-        vouched: Hashes,
-        in_use: Option<InUse>,
-    ) -> Installed {
-        Installed {
-            provider: self.provider.clone(),
-            version: Some(self.version.clone()),
-            folder,
-            hashes,
-            vouched,
-            in_use,
-        }
-    }
-}
-
-/// What a package is remembered by: where it is from, and which it is.
-#[derive(Clone)]
-struct Source([String; 4]);
-
-impl Source {
-    fn of(location: &Location, wanted: &Wanted) -> Self {
-        let place = match location {
-            Location::Direct => "direct".to_owned(),
-            Location::Filesystem(folder) => format!("filesystem {}", folder.display()),
-            Location::Network(url) => format!("network {url}"),
-            Location::Oci(template) => format!("oci {template}"),
-        };
-        Self([
-            place,
-            wanted.provider.to_string(),
-            wanted.version.to_string(),
-            wanted.platform.to_string(),
-        ])
-    }
-
-    fn parts(&self) -> [&str; 4] {
-        self.0.each_ref().map(String::as_str)
-    }
-}
-
-/// Copies a tree of plain files, by links where that is possible.
-fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
-    std::fs::create_dir(to)?;
-    for entry in std::fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            copy(&entry.path(), &target)?;
-        } else if std::fs::hard_link(entry.path(), &target).is_err() {
-            std::fs::copy(entry.path(), &target)?;
-        }
-    }
-    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -142,10 +142,10 @@ impl Mirrors {
     pub(crate) fn packages_for(
         &self,
         provider: &Provider,
-        platform: &Platform,
+        wanted: &Platform,
     ) -> Result<BTreeMap<Version, Package>, MirrorError> {
         let mut found = BTreeMap::new();
-        let platform = platform.to_string();
+        let platform = wanted.to_string();
         for mirror in &self.folders {
             let folder = mirror
                 .join(&*provider.host)
@@ -157,7 +157,7 @@ impl Mirrors {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
                 Err(error) => return Err(unreadable(error)),
             };
-            let mut packed = Vec::new();
+            let mut zips = Vec::new();
             for entry in entries {
                 let entry = entry.map_err(unreadable)?;
                 let name = entry.file_name();
@@ -171,14 +171,16 @@ impl Mirrors {
                         };
                         found.entry(version).or_insert(package);
                     }
-                } else if let Some(version) = packed_version(name, &provider.name, &platform) {
-                    packed.push(Package {
+                } else if let Some((version, own)) = packed(name, &provider.name)
+                    && own == *wanted
+                {
+                    zips.push(Package {
                         version,
                         location: Location::Zip(entry.path()),
                     });
                 }
             }
-            for package in packed {
+            for package in zips {
                 found.entry(package.version.clone()).or_insert(package);
             }
         }
@@ -271,16 +273,16 @@ pub fn providers_in(folder: &Path) -> Vec<Provider> {
         .collect()
 }
 
-/// The version in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
-fn packed_version(file: &str, name: &str, platform: &str) -> Option<Version> {
-    file.strip_prefix("terraform-provider-")?
+/// Version and platform in `terraform-provider-TYPE_VERSION_OS_ARCH.zip`.
+pub(crate) fn packed(file: &str, name: &str) -> Option<(Version, Platform)> {
+    let rest = file
+        .strip_prefix("terraform-provider-")?
         .strip_prefix(name)?
         .strip_prefix('_')?
-        .strip_suffix(".zip")?
-        .strip_suffix(platform)?
-        .strip_suffix('_')?
-        .parse()
-        .ok()
+        .strip_suffix(".zip")?;
+    let (rest, arch) = rest.rsplit_once('_')?;
+    let (version, os) = rest.rsplit_once('_')?;
+    Some((version.parse().ok()?, format!("{os}_{arch}").parse().ok()?))
 }
 
 /// `terraform-provider-TYPE`, alone or followed by `_` and anything; it must be executable.

@@ -151,8 +151,13 @@ impl NetworkMirror<'_> {
         let (reply, body) = self.ask(&format!("{version}.json")).await?.ok_or_else(absent)?;
         let found = archive(&body, platform).map_err(|why| self.nonsense(why))?;
         let (url, hashes) = found.ok_or_else(absent)?;
+        let package = reply.names(&url).map_err(|fault| self.query(fault))?;
+        if hashes.is_empty() && !package.is_encrypted() {
+            let why = format!("it tells no hashes, and its package at {package} is not encrypted");
+            return Err(self.nonsense(why));
+        }
         Ok(Offer {
-            package: Parcel::Http(reply.names(&url).map_err(|fault| self.query(fault))?),
+            package: Parcel::Http(package),
             proof: Proof::Told(hashes),
         })
     }

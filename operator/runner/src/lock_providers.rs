@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use ashlar_addr::Provider;
+use ashlar_addr::{Constraints, Provider, Version};
 use ashlar_config::Tree;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_install::{Hashes, Installer, Platform};
@@ -61,22 +61,8 @@ pub async fn lock_providers(
     let mut done = Vec::new();
     for (provider, constraints) in wanted {
         let old = before.0.get(&provider);
-        let version = match old {
-            Some(old) if constraints.allow_provider(&old.version) => old.version.clone(),
-            Some(old) => {
-                let detail = format!(
-                    "Version {} of provider {provider} is settled in .terraform.lock.hcl, and the configuration asks for \
-                     {constraints}. Take its block out of the file, and another version is settled.",
-                    old.version
-                );
-                return Err(Diag::error("Could not retrieve providers for locking", detail).into());
-            }
-            None => {
-                let asks = asks.get(&provider).map(Vec::as_slice).unwrap_or_default();
-                let chosen = installer.choose(&provider, &constraints, asks).await;
-                chosen.map_err(|error| unavailable(error.into()))?
-            }
-        };
+        let asks = asks.get(&provider).map(Vec::as_slice).unwrap_or_default();
+        let version = version_of(installer, &provider, &constraints, old, asks).await?;
         let mut hashes = old.map_or_else(Hashes::new, |old| old.hashes.clone());
         for platform in platforms {
             // Whoever publishes it has the last word here, not what was settled.
@@ -108,6 +94,53 @@ pub async fn lock_providers(
         after.write(folder)?;
     }
     Ok(done)
+}
+
+/// The versions that a configuration's providers have, as they are settled or else would be, with the checksums that are settled.
+pub async fn versions_of(
+    installer: &Installer,
+    folder: &Path,
+    tree: &Tree,
+    sources: &mut Sources,
+) -> Result<Vec<(Provider, Version, Hashes)>, Diags> {
+    let locks = LockFile::read(folder, sources)?;
+    let asks = asks(tree, sources);
+    let mut found = Vec::new();
+    for (provider, constraints) in tree.requirements() {
+        if provider.is_builtin() {
+            continue;
+        }
+        let old = locks.0.get(&provider);
+        let asks = asks.get(&provider).map(Vec::as_slice).unwrap_or_default();
+        let version = version_of(installer, &provider, &constraints, old, asks).await?;
+        let settled = old.map_or_else(Hashes::new, |old| old.hashes.clone());
+        found.push((provider, version, settled));
+    }
+    Ok(found)
+}
+
+async fn version_of(
+    installer: &Installer,
+    provider: &Provider,
+    constraints: &Constraints,
+    old: Option<&Locked>,
+    asks: &[String],
+) -> Result<Version, Diags> {
+    match old {
+        Some(old) if constraints.allow_provider(&old.version) => Ok(old.version.clone()),
+        Some(old) => {
+            let detail = format!(
+                "Version {} of provider {provider} is settled in .terraform.lock.hcl, and the configuration asks for \
+                 {constraints}. Take its block out of the file, and another version is settled.",
+                old.version
+            );
+            Err(Diag::error("Could not retrieve providers for locking", detail).into())
+        }
+        None => {
+            let chosen = installer.choose(provider, constraints, asks).await;
+            chosen.map_err(|error| unavailable(error.into()))
+        }
+    }
 }
 
 fn unavailable(diag: Diag) -> Diags {

@@ -14,7 +14,7 @@ use clap::{Parser, Subcommand};
 
 pub(crate) use self::{
     look::{ConsoleArgs, GraphArgs, OutputArgs, ShowArgs, ValidateArgs, VersionArgs},
-    providers::{ProvidersArgs, ProvidersCommand, ProvidersLockArgs},
+    providers::{ProvidersArgs, ProvidersCommand, ProvidersLockArgs, ProvidersMirrorArgs},
     run::{ApplyArgs, Choices, ImportArgs, PlanArgs, RefreshArgs},
     shared::{Asking, Basics, Fetching, Language, Limits, Place, Values},
     state::{

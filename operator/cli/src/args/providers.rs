@@ -31,6 +31,27 @@ pub(crate) enum ProvidersCommand {
     /// registries that their addresses name, whatever provider_installation says, so that what a mirror hands out can be judged
     /// by them.
     Lock(ProvidersLockArgs),
+    /// Lay the packages of all providers into a folder, from their registries: as a mirror for --mirror or filesystem_mirror, and,
+    /// behind a web server, for network_mirror.
+    Mirror(ProvidersMirrorArgs),
+}
+
+/// `ashlar providers mirror`
+#[derive(Args)]
+pub(crate) struct ProvidersMirrorArgs {
+    /// Folder of the root module.
+    #[arg(long, default_value = ".")]
+    pub(crate) dir: PathBuf,
+    /// Platform to lay them out for, such as linux_arm64 (repeat for more); this one by default.
+    #[arg(long = "platform", value_name = "OS_ARCH")]
+    pub(crate) platforms: Vec<Platform>,
+    #[command(flatten)]
+    pub(crate) values: Values,
+    #[command(flatten)]
+    pub(crate) language: Language,
+    /// The folder; it is made if need be, and what lies there stays.
+    #[arg(value_name = "TARGET")]
+    pub(crate) target: PathBuf,
 }
 
 /// `ashlar providers lock`

@@ -31,8 +31,23 @@ pub(crate) fn installer(place: &Place, dir: &Path, printer: &Printer) -> anyhow:
         .telling(move |notice| tell(&teller, &notice)))
 }
 
+/// One that has providers from one place alone, whatever the CLI configuration says of it.
+pub(crate) fn from_one_place(location: Location, dir: &Path, printer: &Printer) -> anyhow::Result<Installer> {
+    let cache = Cache::new(cache_folder(dir).join("plugins"), Cache::USUAL_BYTES);
+    let client = match location.is_remote() {
+        true => Some(client(&cli_config::load()?)?),
+        false => None,
+    };
+    let installation = Installation {
+        methods: vec![Method::of(location)],
+        ..Installation::default()
+    };
+    let teller = *printer;
+    Ok(Installer::new(installation, cache, client).telling(move |notice| tell(&teller, &notice)))
+}
+
 /// What talks to registries and mirrors, as patient as Terraform is told to be.
-pub(crate) fn client(config: &CliConfig) -> anyhow::Result<Client> {
+fn client(config: &CliConfig) -> anyhow::Result<Client> {
     let limits = Limits {
         // The largest providers have some 200 MB, and lines are slow.
         package_bytes: 2 << 30,
@@ -103,7 +118,7 @@ fn data_folders() -> Vec<PathBuf> {
         .collect()
 }
 
-pub(crate) fn tell(printer: &Printer, notice: &Notice) {
+fn tell(printer: &Printer, notice: &Notice) {
     match notice {
         Notice::Fetching(provider, version, place) => printer.note(&format!(
             "Installing {} v{version} from {place}...",

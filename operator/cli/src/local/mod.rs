@@ -19,6 +19,7 @@ pub(crate) mod plan;
 pub(crate) mod progress;
 pub(crate) mod providers;
 pub(crate) mod providers_lock;
+pub(crate) mod providers_mirror;
 pub(crate) mod saved;
 pub(crate) mod session;
 pub(crate) mod show;

@@ -10,7 +10,7 @@ use ashlar_diag::Sources;
 use ashlar_runner::{Folders, load_module};
 use ashlar_store::file::FileStore;
 
-use super::{inputs, packages::Fetched, providers_lock, session, workspace};
+use super::{inputs, packages::Fetched, providers_lock, providers_mirror, session, workspace};
 use crate::{
     args::{Fetching, Language, ProvidersArgs, ProvidersCommand, Values},
     printer::Printer,
@@ -45,8 +45,10 @@ pub(crate) fn load(
 
 /// Runs the command.
 pub(crate) async fn run(args: &ProvidersArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    if let Some(ProvidersCommand::Lock(args)) = &args.command {
-        return providers_lock::run(args, printer).await;
+    match &args.command {
+        Some(ProvidersCommand::Lock(args)) => return providers_lock::run(args, printer).await,
+        Some(ProvidersCommand::Mirror(args)) => return providers_mirror::run(args, printer).await,
+        None => {}
     }
     let dir = session::folder(&args.place)?;
     let mut sources = Sources::new();

@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use ashlar_diag::Sources;
-use ashlar_install::{Cache, Installation, Installer, Location, Method, Platform};
+use ashlar_install::{Location, Platform};
 use ashlar_runner::{LockNews, lock_providers};
 
-use super::{cli_config, installing, providers, session::cache_folder};
+use super::{installing, providers};
 use crate::{
     args::{Fetching, ProvidersLockArgs},
     printer::Printer,
@@ -27,19 +27,7 @@ pub(crate) async fn run(args: &ProvidersLockArgs, printer: &Printer) -> anyhow::
         &mut sources,
         printer,
     )?;
-    let cache = Cache::new(cache_folder(&dir).join("plugins"), Cache::USUAL_BYTES);
-    let location = location(args)?;
-    let client = match location.is_remote() {
-        true => Some(installing::client(&cli_config::load()?)?),
-        false => None,
-    };
-    let installation = Installation {
-        methods: vec![Method::of(location)],
-        ..Installation::default()
-    };
-    let teller = *printer;
-    let installer =
-        Installer::new(installation, cache, client).telling(move |notice| installing::tell(&teller, &notice));
+    let installer = installing::from_one_place(location(args)?, &dir, printer)?;
     let platforms = match &*args.platforms {
         [] => vec![Platform::here()],
         platforms => platforms.to_vec(),

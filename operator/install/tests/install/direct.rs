@@ -79,6 +79,33 @@ async fn a_mirror_vouches_for_what_it_hands_out_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_mirror_that_vouches_for_nothing_must_be_encrypted() {
+    let world = World::new().await;
+    let index = format!("/m/{}/studio/kiln/1.1.0.json", world.server.host());
+    world.change(|site| {
+        let zip = format!("\"../../../..{}\"", World::zip("1.1.0"));
+        site.edit(&index, &zip, "\"http://127.0.0.1:9/x.zip\"");
+    });
+    let vouched = told(&world.mirrored(), &world).await;
+    assert!(matches!(vouched, InstallError::Fetch { .. }), "{vouched}");
+    world.change(|site| site.edit(&index, "zh:", "xx:"));
+    let odd = told(&world.mirrored(), &world).await;
+    assert!(matches!(odd, InstallError::Fetch { .. }), "{odd}");
+    world.change(|site| site.edit(&index, "hashes", "none"));
+    let refused = told(&world.mirrored(), &world).await;
+    assert!(matches!(refused, InstallError::Answer { .. }), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_hash_of_another_scheme_vouches_for_nothing() {
+    let world = World::new().await;
+    let index = format!("/m/{}/studio/kiln/1.1.0.json", world.server.host());
+    world.change(|site| site.edit(&index, "zh:", "xx:"));
+    let refused = told(&world.mirrored(), &world).await;
+    assert!(matches!(refused, InstallError::Checksum { .. }), "{refused}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn none_that_fits_is_told_with_who_asks() {
     let world = World::new().await;
     let asks = ["the root module (main.tf line 3) asks for ~> 2.0".to_owned()];

@@ -85,7 +85,7 @@ pub(crate) struct World {
     pub(crate) server: Server,
     pub(crate) site: Arc<Mutex<Site>>,
     pub(crate) provider: Provider,
-    authority: Vec<u8>,
+    pub(crate) authority: Vec<u8>,
 }
 
 /// A provider's archive, always the same bytes.
