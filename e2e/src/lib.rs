@@ -9,6 +9,7 @@ mod flux;
 mod hosts;
 mod namespace;
 mod operator;
+mod sidecar;
 mod world;
 
 pub use bench::Bench;
@@ -16,4 +17,5 @@ pub use flux::{Flux, KINDS as FLUX_KINDS};
 pub use hosts::Hosts;
 pub use namespace::{Namespace, condition, reason};
 pub use operator::Operator;
+pub use sidecar::Sidecar;
 pub use world::World;

@@ -13,6 +13,7 @@ mod lifecycle;
 mod limited;
 mod replicas;
 mod rights;
+mod sidecars;
 mod sources;
 mod states;
 mod views;

@@ -11,6 +11,7 @@ mod log;
 mod operator;
 mod other;
 mod printer;
+mod sidecar;
 mod state;
 mod version;
 
@@ -109,6 +110,7 @@ async fn run(command: Command, printer: &Printer) -> anyhow::Result<ExitCode> {
         Command::Validate(args) => local::validate::run(&args, printer).await,
         Command::Graph(args) => local::graph::run(&args, printer).await,
         Command::Run(args) => operator::run(*args).await,
+        Command::Sidecar(args) => sidecar::run(&args).await,
         Command::Crd => Ok(crd::run(printer)),
         Command::Other(words) => other::run(&words, printer),
     }

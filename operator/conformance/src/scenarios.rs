@@ -86,7 +86,8 @@ fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
             arguments: vec!["launch".into()],
         },
         fence: Fence::Off,
-        inherit_environment: false,
+        // As Terraform has them, for a schema may hang on variables that a step sets.
+        inherit_environment: true,
         provisioners: Rules {
             programs: LocalPrograms::Allowed,
             reach: Reach::everything(),
@@ -94,6 +95,8 @@ fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
         },
         states: None,
         warm: None,
+        sidecars: Default::default(),
+        turns: Default::default(),
         schemas: Default::default(),
     })
 }

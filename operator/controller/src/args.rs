@@ -55,6 +55,11 @@ pub struct OperatorArgs {
     /// What may be fetched.
     #[command(flatten)]
     pub sources: SourceArgs,
+    /// Providers that run elsewhere, such as in containers beside the operator: an object in JSON with a member for each
+    /// provider's address, which has `network` (unix or tcp), `address`, `protocol` (5 or 6), `version`, `namespaces` (whose
+    /// workspaces use it; all, if left out), and `remote` (true, if the address is not one of this machine).
+    #[arg(long, env = "ASHLAR_SIDECARS", default_value = "{}")]
+    pub sidecars: String,
     /// Which providers outlive runs.
     #[command(flatten)]
     pub warm: WarmArgs,

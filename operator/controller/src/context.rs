@@ -5,8 +5,9 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicBool},
 };
 
+use ashlar_addr::Provider;
 use ashlar_api::{LockStatus, Workspace};
-use ashlar_provider::WarmPool;
+use ashlar_provider::{Sidecar, WarmPool};
 use ashlar_runner::{Patience, Settings, Warm};
 use ashlar_sources::Fetcher;
 use ashlar_store::kube::{OperatorKey, Presence, SecretStates};
@@ -40,6 +41,8 @@ pub(crate) struct Context {
     pub(crate) patience: Patience,
     /// The files of runs.
     pub(crate) folders: Folders,
+    /// Providers that run elsewhere, as the operator's owner offers them.
+    pub(crate) sidecars: BTreeMap<Provider, Sidecar>,
     /// Providers that outlive runs, unless each run is to start its own.
     pub(crate) warm: Option<Arc<WarmPool>>,
     pub(crate) registry: Arc<Registry>,
@@ -76,8 +79,11 @@ impl Context {
             tenant: format!("{namespace}/{uid}").into(),
             anchor: folder,
         });
+        let offered = self.sidecars.iter().filter(|(_, one)| one.serves(namespace));
+        let sidecars = offered.map(|(provider, one)| (provider.clone(), one.clone()));
         Settings {
             states: Some(Arc::new(states)),
+            sidecars: Arc::new(sidecars.collect()),
             warm,
             ..self.settings.clone()
         }

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
-use ashlar_provider::{Fence, Launcher, SchemaCache, WarmPool};
+use ashlar_provider::{Fence, Launcher, SchemaCache, Sidecar, WarmPool};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Patience, Settings};
 use ashlar_sources::{Fetcher, Reach};
@@ -97,6 +97,8 @@ pub async fn run(args: OperatorArgs) -> anyhow::Result<()> {
             end_after_ms: Some(u64::from(args.provider_grace) * 1000),
         },
         folders: Folders::new(run_folder),
+        sidecars: Sidecar::offered(&args.sidecars)
+            .map_err(|why| anyhow!("the sidecars that are offered (--sidecars) cannot be used: {why}"))?,
         warm: args.warm.limits().map(WarmPool::new),
         client,
         key,
@@ -343,6 +345,9 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, PathBuf, File)> {
         // Each namespace has its own: see `Context::settings_in`.
         states: None,
         warm: None,
+        // Each namespace has its own of them: see `Context::settings_for`.
+        sidecars: Default::default(),
+        turns: Default::default(),
         schemas: Arc::new(SchemaCache::kept_in(args.cache_dir.join("schemas"))),
     };
     Ok((settings, run_folder, own))

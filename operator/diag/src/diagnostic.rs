@@ -105,6 +105,11 @@ impl Diag {
         self
     }
 
+    /// The place that is shown: the blamed one, or where none is blamed the one that helps to understand.
+    pub fn place(&self) -> Option<Span> {
+        self.subject.or(self.context)
+    }
+
     /// Says which object it concerns, unless that was said already.
     #[must_use]
     pub fn about(mut self, address: impl fmt::Display) -> Self {

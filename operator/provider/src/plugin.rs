@@ -7,6 +7,7 @@ use std::{
     error::Error,
     path::Path,
     sync::{Arc, OnceLock},
+    time::{Duration, Instant},
 };
 
 use ashlar_diag::{Diag, Diags, Severity};
@@ -17,18 +18,20 @@ use ashlar_port::{
 };
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
-use tokio::sync::OnceCell;
+use tokio::sync::{OnceCell, watch};
 
 use crate::{
     calls::{DataAnswer, nothing_planned},
     client::{CallError, Client, Timeouts},
-    connect::connect,
+    connect::{Broken, attach, connect},
     fault::{self, Failed, as_diags, chain, plugin_error},
     known::KnownSchema,
-    log::Redactor,
+    lease::config_digest,
+    log::{PluginLog, Redactor},
     packed::{pack, unpack},
     process::{LaunchOptions, Process},
     proto::tfplugin::{self, Diagnostic},
+    sidecar::Sidecar,
     tls::Identity,
     wire,
 };
@@ -58,6 +61,8 @@ pub(crate) struct Plugin {
     /// Takes what is sensitive out of what it says.
     pub(crate) redact: Redactor,
     pub(crate) secrets: Listener,
+    /// Set where it runs elsewhere.
+    attached: Option<Attached>,
     /// Known from an earlier process of the same binary.
     inherited: Option<Arc<KnownSchema>>,
     known: OnceCell<Arc<KnownSchema>>,
@@ -65,7 +70,87 @@ pub(crate) struct Plugin {
     last: OnceLock<&'static str>,
 }
 
+/// What there is of a plugin that runs elsewhere.
+struct Attached {
+    sidecar: Sidecar,
+    /// Tells that nothing can be asked of it any more, and why.
+    ended: Arc<watch::Sender<Option<Arc<str>>>>,
+    /// The configuration that the run has given it.
+    config: OneConfig,
+}
+
+/// The digest of the one configuration that a run gives a sidecar.
+pub(crate) type OneConfig = Arc<OnceLock<[u8; 32]>>;
+
+/// The first pause before a sidecar is asked once more, and the longest.
+const PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(5));
+
 impl Plugin {
+    /// Connects to one that runs elsewhere, which may be about to start.
+    pub(crate) async fn attach(
+        provider: &ashlar_addr::Provider,
+        sidecar: &Sidecar,
+        config: OneConfig,
+        options: &PluginOptions,
+    ) -> Result<Self, Diags> {
+        let name = provider.for_display();
+        let (process, ended) = Process::elsewhere();
+        let ended = Arc::new(ended);
+        let (telling, place) = (ended.clone(), sidecar.to_string());
+        let broken: Broken = Arc::new(move || {
+            let how =
+                format!("the connection to its sidecar at {place} broke, so what it did of it is not known");
+            telling.send_if_modified(|told| {
+                let is_first = told.is_none();
+                told.get_or_insert_with(|| how.as_str().into());
+                is_first
+            });
+        });
+        let last = Instant::now() + options.launch.handshake;
+        let mut pause = PAUSES.0;
+        let channel = loop {
+            let error =
+                match tokio::time::timeout_at(last.into(), attach(sidecar.address.clone(), broken.clone()))
+                    .await
+                {
+                    Ok(Ok(channel)) => break channel,
+                    Ok(Err(error)) => chain(&error),
+                    Err(_) => "it does not answer".to_owned(),
+                };
+            if Instant::now() + pause >= last {
+                let detail = format!(
+                    "The sidecar of {name} at {sidecar} takes no connections: {error}. See that it runs and listens there."
+                );
+                return Err(Diag::error("Failed to instantiate provider", detail).into());
+            }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(PAUSES.1);
+        };
+        let log = PluginLog::new(name.as_str().into(), options.launch.redact.clone());
+        let client = Client::new(
+            sidecar.generation,
+            channel,
+            Arc::new(process),
+            log,
+            options.timeouts,
+        );
+        Ok(Self {
+            name,
+            client,
+            terraform_version: options.terraform_version.clone(),
+            redact: options.launch.redact.clone(),
+            secrets: options.secrets.clone(),
+            attached: Some(Attached {
+                sidecar: sidecar.clone(),
+                ended,
+                config,
+            }),
+            inherited: None,
+            known: OnceCell::new(),
+            last: OnceLock::new(),
+        })
+    }
+
     /// Starts `binary`; errors name the provider.
     pub(crate) async fn start(
         provider: &ashlar_addr::Provider,
@@ -115,6 +200,7 @@ impl Plugin {
             terraform_version: options.terraform_version.clone(),
             redact: options.launch.redact.clone(),
             secrets: options.secrets.clone(),
+            attached: None,
             inherited,
             known: OnceCell::new(),
             last: OnceLock::new(),
@@ -160,7 +246,19 @@ impl Plugin {
 
     /// Asks for the schema; gives it also as it is kept.
     pub(crate) async fn ask_schema(&self) -> Result<(Arc<KnownSchema>, Arc<[u8]>), Failed> {
-        let mut response = self.answer("GetProviderSchema", self.client.schema().await)?;
+        let response = self.client.schema().await;
+        if let (Some(attached), Err(error)) = (&self.attached, &response)
+            && error.is_unimplemented()
+        {
+            let detail = format!(
+                "The sidecar of {} at {} does not speak protocol {}, as its settings say. Give the protocol that it speaks.",
+                self.name,
+                attached.sidecar,
+                attached.sidecar.protocol()
+            );
+            return Err(vec![fault::error("Failed to instantiate provider", detail)]);
+        }
+        let mut response = self.answer("GetProviderSchema", response)?;
         let mut diags = wire::diags(std::mem::take(&mut response.diagnostics));
         if has_errors(&diags) {
             return Err(diags);
@@ -236,6 +334,19 @@ impl Provider for Plugin {
     }
 
     async fn configure(&self, config: &Value) -> Vec<ProviderDiag> {
+        if let Some(attached) = self.attached.as_ref().filter(|one| one.sidecar.takes_turns)
+            && let Ok(known) = self.known().await
+        {
+            let digest = config_digest(&known.schema, config).unwrap_or_default();
+            if *attached.config.get_or_init(|| digest) != digest {
+                let detail = format!(
+                    "{} runs as a sidecar at {}, which has one configuration at a time, and this run gives it two. Take one of \
+                     the provider blocks out, or have the operator start the provider.",
+                    self.name, attached.sidecar
+                );
+                return vec![fault::error("Sidecar has another configuration", detail)];
+            }
+        }
         remarks(self.try_configure(config).await)
     }
 
@@ -370,6 +481,16 @@ impl Provider for Plugin {
     }
 
     async fn close(&self) {
-        self.client.close().await;
+        match &self.attached {
+            None => self.client.close().await,
+            // It serves others after us. What it is still asked for has no answer.
+            Some(attached) => {
+                attached.ended.send_if_modified(|told| {
+                    let is_first = told.is_none();
+                    told.get_or_insert_with(|| "the run gave it up".into());
+                    is_first
+                });
+            }
+        }
     }
 }

@@ -4,7 +4,11 @@
 //! instance that is asked for, so a provider that is used once is started once; where a pool is given, processes come from it
 //! and go back to it.
 
-use std::{collections::BTreeMap, sync::Arc, time::Instant};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
 
 use ashlar_diag::{Diag, Diags};
 use ashlar_port::{Outside, Provider, ProviderDiag, Providers, States};
@@ -16,9 +20,10 @@ use crate::{
     fault::as_diags,
     known::KnownSchema,
     lease::{Lease, config_digest},
-    plugin::{Plugin, PluginOptions},
+    plugin::{OneConfig, Plugin, PluginOptions},
     process::Environment,
     schema_cache::{Binary, BinaryId, SchemaCache},
+    sidecar::{Sidecar, Turns},
     warm::{Anchor, Idle, Key, Voice, WarmPool, digest_of, place_of},
 };
 
@@ -30,6 +35,9 @@ pub struct Plugins {
     uuids: Uuids,
     states: Arc<dyn States>,
     warm: Option<Warmth>,
+    turns: Arc<Turns>,
+    /// The turns with sidecars, once any was needed.
+    taken: tokio::sync::Mutex<Option<Vec<tokio::sync::OwnedMutexGuard<()>>>>,
 }
 
 /// Where processes come from that an earlier run left, and go to at the end of this one.
@@ -40,10 +48,20 @@ struct Warmth {
     anchor: Anchor,
 }
 
+/// What answers for a provider.
+enum Program {
+    /// A program that is started here.
+    Here(Binary),
+    /// One that runs elsewhere, with the configuration that this run gives it.
+    Elsewhere(Sidecar, OneConfig),
+}
+
 struct Slot {
-    binary: Binary,
+    program: Program,
     /// The process that told the schema, or was only asked about configurations, and serves nobody yet. Held while a schema is asked, so it is asked once.
     spare: tokio::sync::Mutex<Option<Arc<dyn Provider>>>,
+    /// What a sidecar is like, in this run.
+    known: OnceLock<Arc<KnownSchema>>,
 }
 
 impl Plugins {
@@ -61,8 +79,9 @@ impl Plugins {
                 (
                     provider,
                     Slot {
-                        binary,
+                        program: Program::Here(binary),
                         spare: tokio::sync::Mutex::default(),
+                        known: OnceLock::new(),
                     },
                 )
             })
@@ -74,7 +93,42 @@ impl Plugins {
             uuids: Arc::new(move || outside.uuid()),
             states,
             warm: None,
+            turns: Arc::default(),
+            taken: tokio::sync::Mutex::default(),
         }
+    }
+
+    /// Has these providers run elsewhere. `turns` is shared by all runs of the process.
+    pub fn attached(mut self, sidecars: BTreeMap<ashlar_addr::Provider, Sidecar>, turns: Arc<Turns>) -> Self {
+        self.turns = turns;
+        for (provider, sidecar) in sidecars {
+            let slot = Slot {
+                program: Program::Elsewhere(sidecar, OneConfig::default()),
+                spare: tokio::sync::Mutex::default(),
+                known: OnceLock::new(),
+            };
+            self.slots.insert(provider, slot);
+        }
+        self
+    }
+
+    /// Connects to a sidecar, once this run has the turn of all that it uses.
+    async fn attach(
+        &self,
+        provider: &ashlar_addr::Provider,
+        sidecar: &Sidecar,
+        config: &OneConfig,
+    ) -> Result<Plugin, Diags> {
+        let mut taken = self.taken.lock().await;
+        if taken.is_none() {
+            let sidecars = self.slots.values().filter_map(|slot| match &slot.program {
+                Program::Elsewhere(sidecar, _) => Some(sidecar),
+                Program::Here(_) => None,
+            });
+            *taken = Some(self.turns.take(sidecars).await);
+        }
+        drop(taken);
+        Plugin::attach(provider, sidecar, config.clone(), &self.options).await
     }
 
     /// Takes processes from a pool and gives them back to it. `tenant` is whose run this is: one that has no other run at the
@@ -98,13 +152,16 @@ impl Plugins {
                 spare.close().await;
             }
         }
+        drop(self.taken.lock().await.take());
     }
 
     /// Takes back what was started and never configured; the next who asks for this provider has it.
     pub async fn give_back(&self, provider: &ashlar_addr::Provider, unconfigured: Arc<dyn Provider>) {
-        if self.warm.is_some() {
+        let slot = self.slots.get(provider);
+        let is_here = slot.is_some_and(|slot| matches!(slot.program, Program::Here(_)));
+        if is_here && self.warm.is_some() {
             unconfigured.close().await;
-        } else if let Some(slot) = self.slots.get(provider) {
+        } else if let Some(slot) = slot {
             let before = slot.spare.lock().await.replace(unconfigured);
             if let Some(before) = before {
                 before.close().await;
@@ -123,7 +180,10 @@ impl Plugins {
         config: Option<[u8; 32]>,
     ) -> Option<(Arc<dyn Provider>, Vec<ProviderDiag>)> {
         let (warm, slot) = self.warm.as_ref().zip(self.slots.get(provider))?;
-        let idle = warm.pool.take(&warm.key(provider, &slot.binary, config))?;
+        let Program::Here(binary) = &slot.program else {
+            return None;
+        };
+        let idle = warm.pool.take(&warm.key(provider, binary, config))?;
         let (redact, secrets) = (self.options.launch.redact.clone(), self.options.secrets.clone());
         idle.voice.switch(redact, secrets);
         let remarks = idle.remarks.clone();
@@ -160,8 +220,26 @@ impl Plugins {
         slot: &Slot,
         spare: &mut Option<Arc<dyn Provider>>,
     ) -> Result<Arc<KnownSchema>, Diags> {
-        let id = Self::id(provider, &slot.binary)?;
-        if let Some(known) = self.schemas.get(&slot.binary, &id).await {
+        let binary = match &slot.program {
+            Program::Here(binary) => binary,
+            Program::Elsewhere(sidecar, config) => {
+                if let Some(known) = slot.known.get() {
+                    return Ok(known.clone());
+                }
+                // It may be another one each time, so it is asked in each run.
+                let plugin = self.attach(provider, sidecar, config).await?;
+                let (known, _) = plugin.ask_schema().await.map_err(as_diags)?;
+                plugin.inherit(known.clone());
+                *spare = Some(Arc::new(plugin));
+                return Ok(slot.known.get_or_init(|| known).clone());
+            }
+        };
+        let mut id = Self::id(provider, binary)?;
+        if let Environment::Inherited(own) = &self.options.launch.environment {
+            let variables = std::env::vars_os().chain(own.iter().cloned());
+            id = id.with_variables(&provider.name, variables);
+        }
+        if let Some(known) = self.schemas.get(binary, &id).await {
             return Ok(known);
         }
         let mut options = self.options.clone();
@@ -170,7 +248,7 @@ impl Plugins {
             options.launch.environment = Environment::Only(Vec::new());
             options.launch.readable.clear();
         }
-        let plugin = Plugin::start(provider, &slot.binary.path, &options, None).await?;
+        let plugin = Plugin::start(provider, &binary.path, &options, None).await?;
         let told = plugin.ask_schema().await;
         let (known, packed) = match told {
             Ok(told) => told,
@@ -185,7 +263,7 @@ impl Plugins {
             plugin.inherit(known.clone());
             *spare = Some(Arc::new(plugin));
         }
-        self.schemas.put(&slot.binary, id, known.clone(), packed).await;
+        self.schemas.put(binary, id, known.clone(), packed).await;
         Ok(known)
     }
 }
@@ -218,19 +296,28 @@ impl Providers for Plugins {
             }
             known
         };
+        let binary = match &slot.program {
+            Program::Here(binary) => binary,
+            Program::Elsewhere(sidecar, config) => {
+                let plugin = self.attach(provider, sidecar, config).await?;
+                // It may be one that was started since.
+                plugin.known().await.map_err(as_diags)?;
+                return Ok(Arc::new(plugin));
+            }
+        };
         let Some(warm) = &self.warm else {
-            let plugin = Plugin::start(provider, &slot.binary.path, &self.options, known).await?;
+            let plugin = Plugin::start(provider, &binary.path, &self.options, known).await?;
             plugin.known().await.map_err(as_diags)?;
             return Ok(Arc::new(plugin));
         };
         let voice = self.voice();
-        let plugin = Plugin::start(provider, &slot.binary.path, &voice.of(&self.options), known).await?;
+        let plugin = Plugin::start(provider, &binary.path, &voice.of(&self.options), known).await?;
         plugin.known().await.map_err(as_diags)?;
         warm.pool.counts.started();
         let idle = Idle {
             plugin: Arc::new(plugin),
             voice,
-            key: warm.key(provider, &slot.binary, None),
+            key: warm.key(provider, binary, None),
             remarks: Vec::new(),
             started: Instant::now(),
             anchor: warm.anchor.clone(),

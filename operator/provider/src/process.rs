@@ -164,6 +164,17 @@ impl Process {
         }
     }
 
+    /// One that runs elsewhere: nobody here starts or ends it. It counts as ended once that is told.
+    pub(crate) fn elsewhere() -> (Self, watch::Sender<Option<Arc<str>>>) {
+        let (report, ended) = watch::channel(None);
+        let process = Self {
+            pid: None,
+            ended,
+            kill: std::sync::Mutex::new(None),
+        };
+        (process, report)
+    }
+
     /// Its id, which may be another process's once it has ended.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.pid

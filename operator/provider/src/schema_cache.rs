@@ -5,10 +5,14 @@
 //! and the provider is asked again. Nothing here fails a run: what cannot be kept is asked anew.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
+    ffi::OsString,
     fs,
     io::{self, Read, Write},
-    os::unix::fs::{MetadataExt, OpenOptionsExt},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt},
+    },
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, PoisonError,
@@ -60,6 +64,8 @@ pub(crate) struct BinaryId {
     length: u64,
     written: (i64, i64),
     changed: (i64, i64),
+    /// What stands for the variables that a schema may hang on; empty if there are none.
+    variables: String,
 }
 
 impl BinaryId {
@@ -71,7 +77,44 @@ impl BinaryId {
             length: metadata.len(),
             written: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
+            variables: String::new(),
         })
+    }
+
+    /// The same with those variables of an environment that a provider of this name may look at: by custom their names hold its
+    /// own. Its schema may hang on them.
+    pub(crate) fn with_variables(
+        mut self,
+        name: &str,
+        variables: impl Iterator<Item = (OsString, OsString)>,
+    ) -> Self {
+        let own = name.to_uppercase().replace('-', "_");
+        let looked_at: BTreeMap<OsString, OsString> = variables
+            .filter(|(name, _)| name.to_string_lossy().contains(&own))
+            .collect();
+        if !looked_at.is_empty() {
+            let mut hash = Sha256::new();
+            for part in looked_at.iter().flat_map(|(name, value)| [name, value]) {
+                hash.update(part.len().to_le_bytes());
+                hash.update(part.as_bytes());
+            }
+            let mut hash = hex::encode(hash.finalize());
+            hash.truncate(16);
+            self.variables = hash;
+        }
+        self
+    }
+}
+
+impl BinaryId {
+    /// Do both stand for the same file, not written to since?
+    fn is_file_of(&self, other: &Self) -> bool {
+        let variables = other.variables.clone();
+        *other
+            == Self {
+                variables,
+                ..self.clone()
+            }
     }
 }
 
@@ -89,7 +132,7 @@ impl SchemaCache {
         if let Some(known) = self.known().get(id) {
             return Some(known.clone());
         }
-        let file = self.file(binary)?;
+        let file = self.file(binary, id)?;
         let read = tokio::task::spawn_blocking(move || read(&file)).await.ok()??;
         let known = Arc::new(KnownSchema::new(unpack(read).ok()?).ok()?);
         // Who was faster has it already, with what was unpacked of it.
@@ -105,7 +148,7 @@ impl SchemaCache {
         packed: Arc<[u8]>,
     ) {
         self.known().insert(id.clone(), known);
-        let Some((folder, file)) = self.folder.clone().zip(self.file(binary)) else {
+        let Some((folder, file)) = self.folder.clone().zip(self.file(binary, &id)) else {
             return;
         };
         let binary = binary.clone();
@@ -123,13 +166,17 @@ impl SchemaCache {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn file(&self, binary: &Binary) -> Option<PathBuf> {
+    fn file(&self, binary: &Binary, id: &BinaryId) -> Option<PathBuf> {
         let digest = binary.digest.as_deref()?.strip_prefix("sha256:")?;
         let is_digest = digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_digest.then(|| {
+            let variables = match &*id.variables {
+                "" => String::new(),
+                hash => format!(".{hash}"),
+            };
             self.folder
                 .as_ref()
-                .map(|folder| folder.join(format!("{digest}{SUFFIX}")))
+                .map(|folder| folder.join(format!("{digest}{variables}{SUFFIX}")))
         })?
     }
 }
@@ -158,7 +205,7 @@ fn keep(folder: &Path, file: &Path, binary: &Binary, id: &BinaryId, packed: &[u8
     let mut hash = Sha256::new();
     io::copy(&mut fs::File::open(&binary.path)?, &mut hash)?;
     let digest = format!("sha256:{}", hex::encode(hash.finalize()));
-    if binary.digest.as_deref() != Some(&*digest) || BinaryId::of(&binary.path)? != *id {
+    if binary.digest.as_deref() != Some(&*digest) || !BinaryId::of(&binary.path)?.is_file_of(id) {
         return Ok(());
     }
     fs::create_dir_all(folder)?;
@@ -289,6 +336,25 @@ mod tests {
             setup.put().await;
             assert!(setup.is_known().await);
         }
+    }
+
+    #[test]
+    fn what_a_provider_may_look_at_tells_schemas_apart() {
+        let setup = Setup::new();
+        let id = |variables: &[(&str, &str)]| {
+            let variables = variables.iter().map(|(name, value)| (name.into(), value.into()));
+            setup.id().with_variables("my-cloud", variables)
+        };
+        let plain = id(&[("PATH", "/bin")]);
+        assert!(plain == setup.id() && id(&[("PATH", "/")]) == plain);
+        let beta = id(&[("MY_CLOUD_BETA", "1"), ("PATH", "/bin")]);
+        assert!(beta != plain && beta != id(&[("MY_CLOUD_BETA", "2")]));
+        assert!(beta.is_file_of(&plain));
+        let cache = SchemaCache::kept_in(setup.folder());
+        assert_ne!(
+            cache.file(&setup.binary, &beta),
+            cache.file(&setup.binary, &plain)
+        );
     }
 
     #[tokio::test]

@@ -130,6 +130,8 @@ async fn main() {
             },
             states: None,
             warm: None,
+            sidecars: Arc::default(),
+            turns: Arc::default(),
             schemas: Arc::new(SchemaCache::kept_in(scratch.join("cache/schemas"))),
         },
         pool: pool.clone(),

@@ -8,7 +8,9 @@ use ashlar_diag::{Diag, Diags, Sources, Span};
 use ashlar_install::{Hashes, InUse, InstallError, Installed, Installer};
 use ashlar_plan::ProviderPin;
 use ashlar_port::Outside;
-use ashlar_provider::{Binary, Environment, LaunchOptions, PluginOptions, Plugins, Redactor, Timeouts};
+use ashlar_provider::{
+    Binary, Environment, LaunchOptions, PluginOptions, Plugins, Redactor, Sidecar, Timeouts,
+};
 use ashlar_state::State;
 use futures::{StreamExt, stream};
 
@@ -30,6 +32,7 @@ const OVERRIDDEN: &str = "dev";
 #[derive(Default)]
 pub(crate) struct Chosen {
     pub(crate) binaries: BTreeMap<Provider, Binary>,
+    pub(crate) sidecars: BTreeMap<Provider, Sidecar>,
     pub(crate) pins: Vec<ProviderPin>,
     /// What is settled by this choice.
     pub(crate) locks: LockFile,
@@ -37,6 +40,39 @@ pub(crate) struct Chosen {
     pub(crate) in_use: Vec<InUse>,
     /// What is to be told of it.
     pub(crate) warnings: Diags,
+}
+
+impl Chosen {
+    fn attach(&mut self, provider: Provider, sidecar: &Sidecar) {
+        self.pins.push(ProviderPin {
+            provider: provider.clone(),
+            version: version_of(sidecar),
+            digest: sidecar.pin(),
+        });
+        self.sidecars.insert(provider, sidecar.clone());
+    }
+}
+
+/// As a plan pins it. Of one that Terraform's variable names no version is known.
+fn version_of(sidecar: &Sidecar) -> String {
+    sidecar
+        .version()
+        .map_or_else(|| "0.0.0".to_owned(), ToString::to_string)
+}
+
+/// Is a sidecar of a version that the configuration allows?
+fn fits(provider: &Provider, sidecar: &Sidecar, constraints: &Constraints) -> Result<(), Diags> {
+    match sidecar.version() {
+        Some(version) if !constraints.allow_provider(version) => {
+            let detail = format!(
+                "{} runs as a sidecar at {sidecar}, of version {version}, and the configuration asks for {constraints}. Have the \
+                 sidecar be of a version that fits, or change the constraint.",
+                provider.for_display()
+            );
+            Err(Diag::error("Failed to query available provider packages", detail).into())
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Chooses for every provider in use the package that is settled, or else the newest that the configuration allows;
@@ -53,6 +89,22 @@ pub(crate) async fn choose(
         wanted.entry(resource.provider.provider.clone()).or_default();
     }
     wanted.retain(|provider, _| !provider.is_builtin());
+    let mut chosen = Chosen::default();
+    let mut diags = Diags::new();
+    for (provider, sidecar) in settings.sidecars.iter() {
+        let Some(constraints) = wanted.remove(provider) else {
+            continue;
+        };
+        // What is settled of it stays so, for when it is started here again.
+        let locked = locks.0.remove(provider);
+        chosen
+            .locks
+            .0
+            .extend(locked.map(|locked| (provider.clone(), locked)));
+        if diags.take(fits(provider, sidecar, &constraints)).is_some() {
+            chosen.attach(provider.clone(), sidecar);
+        }
+    }
     let installer = &settings.installer;
     let asks = asks(tree, sources);
     let found: Vec<_> = stream::iter(wanted)
@@ -68,8 +120,6 @@ pub(crate) async fn choose(
         .buffered(AT_ONCE)
         .collect()
         .await;
-    let mut chosen = Chosen::default();
-    let mut diags = Diags::new();
     for found in found {
         let Some((installed, binary, pin, constraints, before)) = diags.take(found.map_err(Diags::from))
         else {
@@ -186,44 +236,55 @@ pub(crate) fn asks(tree: &Tree, sources: &Sources) -> BTreeMap<Provider, Vec<Str
     all
 }
 
+fn gone(wanted: &ProviderPin, why: &str) -> Diag {
+    let detail = format!(
+        "The plan was made with version {} of provider {}, and {why}. Plan anew.",
+        wanted.version,
+        wanted.provider.for_display()
+    );
+    Diag::error("Provider changed since the plan was made", detail)
+}
+
 /// Finds the very binaries that a plan was made with.
 pub(crate) async fn find_pinned(settings: &Settings, pins: &[ProviderPin]) -> Result<Chosen, Diags> {
     let installer = &settings.installer;
-    let found: Vec<_> = stream::iter(pins.to_vec())
+    let mut chosen = Chosen::default();
+    let mut here = Vec::new();
+    for wanted in pins {
+        match settings.sidecars.get(&wanted.provider) {
+            None => here.push(wanted.clone()),
+            Some(sidecar) if sidecar.pin() == wanted.digest && version_of(sidecar) == wanted.version => {
+                chosen.attach(wanted.provider.clone(), sidecar);
+            }
+            Some(_) => return Err(gone(wanted, "it runs as another sidecar now").into()),
+        }
+    }
+    let found: Vec<_> = stream::iter(here)
         .map(|wanted| async move {
-            let gone = |why: String| {
-                let detail = format!(
-                    "The plan was made with version {} of provider {}, and {why}. Plan anew.",
-                    wanted.version,
-                    wanted.provider.for_display()
-                );
-                Diag::error("Provider changed since the plan was made", detail)
-            };
             let installed = match wanted.version.parse::<Version>() {
                 Ok(version) => match installer
                     .install(&wanted.provider, &version, &Hashes::new())
                     .await
                 {
                     Err(error) if error.is_absence() => {
-                        return Err(gone("no mirror or registry has it any more".to_owned()));
+                        return Err(gone(&wanted, "no mirror or registry has it any more"));
                     }
                     installed => installed?,
                 },
                 Err(_) => match installer.overridden(&wanted.provider).await {
                     Some(installed) => installed?,
-                    None => return Err(gone("no folder stands for it any more".to_owned())),
+                    None => return Err(gone(&wanted, "no folder stands for it any more")),
                 },
             };
             let (binary, pin) = pin(installer, &installed).await?;
             if pin.digest != wanted.digest {
-                return Err(gone("its binary is another one now".to_owned()));
+                return Err(gone(&wanted, "its binary is another one now"));
             }
             Ok((installed, binary, pin))
         })
         .buffered(AT_ONCE)
         .collect()
         .await;
-    let mut chosen = Chosen::default();
     for found in found {
         let (installed, binary, pin) = found.map_err(|diag: Diag| Diags::from(diag))?;
         chosen.binaries.insert(installed.provider, binary);

@@ -1,10 +1,11 @@
 //! What is the same for all runs of a process.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
+use ashlar_addr::Provider;
 use ashlar_install::Installer;
 use ashlar_port::States;
-use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, WarmPool};
+use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, Sidecar, Turns, WarmPool};
 use ashlar_provisioner::Rules;
 
 /// Settings of a process that runs workspaces.
@@ -28,6 +29,10 @@ pub struct Settings {
     pub states: Option<Arc<dyn States>>,
     /// Where providers come from that an earlier run left, and where they go at the end; `None`: each run has its own.
     pub warm: Option<Warm>,
+    /// Providers that run elsewhere.
+    pub sidecars: Arc<BTreeMap<Provider, Sidecar>>,
+    /// Whose turn it is with each of them.
+    pub turns: Arc<Turns>,
     /// Schemas known already.
     pub schemas: Arc<SchemaCache>,
 }

@@ -43,6 +43,8 @@ fn settings(scratch: &Path) -> Settings {
         },
         states: None,
         warm: None,
+        sidecars: Default::default(),
+        turns: Default::default(),
         schemas: Default::default(),
     }
 }

@@ -78,6 +78,11 @@ pub(crate) enum Command {
     Graph(GraphArgs),
     /// Run as the operator of a cluster.
     Run(Box<ashlar_controller::OperatorArgs>),
+    /// Run a provider that others reach at a fixed address, such as an operator in the container beside.
+    ///
+    /// Whoever can connect has the provider with all that it may do, and nothing is encrypted: listen on a socket in a volume
+    /// that is shared with nobody else, or on loopback.
+    Sidecar(crate::sidecar::SidecarArgs),
     /// Print the definitions of the custom resources.
     Crd,
     /// Print the version.

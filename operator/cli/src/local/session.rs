@@ -8,10 +8,11 @@ use std::{
 };
 
 use anyhow::Context;
+use ashlar_addr::Provider;
 use ashlar_config::{Files, Input};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
-use ashlar_provider::{Fence, Launcher, Redactor, SchemaCache};
+use ashlar_provider::{Fence, Launcher, REATTACH, Redactor, SchemaCache, Sidecar};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Modules, PlanOutcome, PlanRequest, Settings, plan};
 use ashlar_sources::Reach;
@@ -21,7 +22,9 @@ use ashlar_store::{
     kube::SecretStates,
 };
 
-use super::{asking, identity::Identity, inputs, installing, messages, packages::Fetched, progress::teller, workspace};
+use super::{
+    asking, identity::Identity, inputs, installing, messages, packages::Fetched, progress::teller, workspace,
+};
 use crate::{
     args::{Basics, Choices, Place},
     printer::{Printer, Told},
@@ -288,8 +291,17 @@ pub(crate) fn settings(
         },
         states: Some(Arc::new(SecretStates::OfPerson)),
         warm: None,
+        sidecars: Arc::new(reattached()?),
+        turns: Default::default(),
         schemas: Arc::new(SchemaCache::kept_in(cache_folder(dir).join("schemas"))),
     })
+}
+
+/// Providers that run already, as Terraform is told of them.
+fn reattached() -> anyhow::Result<BTreeMap<Provider, Sidecar>> {
+    let text = std::env::var(REATTACH).unwrap_or_default();
+    Sidecar::of_variable(&text)
+        .map_err(|why| anyhow::anyhow!("The variable {REATTACH} cannot be used: {why}"))
 }
 
 /// Diagnostics without what is sensitive: a provider may quote it.

@@ -164,6 +164,8 @@ async fn ours(bench: &Bench, step: &Json) -> anyhow::Result<Result<Json, String>
     // What a provider looks like may change from step to step.
     let settings = Settings {
         warm: None,
+        sidecars: Default::default(),
+        turns: Default::default(),
         schemas: Default::default(),
         ..bench.settings.clone()
     };

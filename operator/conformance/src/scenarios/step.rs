@@ -127,6 +127,8 @@ impl Bench {
         // A schema may hang on the environment that a step sets, so none is kept from step to step.
         let settings = Settings {
             warm: None,
+            sidecars: Default::default(),
+            turns: Default::default(),
             schemas: Default::default(),
             ..self.settings.clone()
         };
