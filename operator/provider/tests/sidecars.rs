@@ -252,13 +252,14 @@ async fn one_that_is_about_to_start_is_waited_for() {
     // It has its turn until its end.
     drop(run);
     let run = setup.run(5, LONG);
+    let mut serving = None;
     let soon = async {
         tokio::time::sleep(Duration::from_millis(500)).await;
-        setup.serve()
+        serving = Some(setup.serve());
     };
-    let (schema, serving) = tokio::join!(run.schema(&setup.source), soon);
+    let (schema, ()) = tokio::join!(run.schema(&setup.source), soon);
     assert!(schema.is_ok());
-    serving.abort();
+    serving.unwrap().abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]
