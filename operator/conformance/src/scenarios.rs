@@ -86,8 +86,7 @@ fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
             arguments: vec!["launch".into()],
         },
         fence: Fence::Off,
-        // As Terraform has them, for a schema may hang on variables that a step sets.
-        inherit_environment: true,
+        inherit_environment: false,
         provisioners: Rules {
             programs: LocalPrograms::Allowed,
             reach: Reach::everything(),

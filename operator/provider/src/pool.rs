@@ -212,8 +212,8 @@ impl Plugins {
         })
     }
 
-    /// What is known of a binary, asked of a process if nothing is. That is one of its own where the variables are not those of
-    /// this process: what whoever wrote a workspace chose (`LD_PRELOAD`) must not tell all others what a provider is like.
+    /// What is known of a binary, asked of a process if nothing is. That is one of its own where the answer lasts and the
+    /// variables are not those of this process: what whoever wrote a workspace chose (`LD_PRELOAD`) must not tell all others what a provider is like.
     async fn known(
         &self,
         provider: &ashlar_addr::Provider,
@@ -243,7 +243,8 @@ impl Plugins {
             return Ok(known);
         }
         let mut options = self.options.clone();
-        let is_own = matches!(options.launch.environment, Environment::Only(_));
+        let lasts = self.schemas.is_shared() || self.warm.is_some();
+        let is_own = lasts && matches!(options.launch.environment, Environment::Only(_));
         if is_own {
             options.launch.environment = Environment::Only(Vec::new());
             options.launch.readable.clear();

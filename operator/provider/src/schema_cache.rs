@@ -127,6 +127,11 @@ impl SchemaCache {
         }
     }
 
+    /// Does it serve others than this process?
+    pub(crate) fn is_shared(&self) -> bool {
+        self.folder.is_some()
+    }
+
     /// The schema of a binary, if any process was told it. `id` is the binary's.
     pub(crate) async fn get(&self, binary: &Binary, id: &BinaryId) -> Option<Arc<KnownSchema>> {
         if let Some(known) = self.known().get(id) {

@@ -266,9 +266,9 @@ async fn life(source: &str, kind: &str, given: &[(&str, Value)], computed: &[&st
         .schema(&address)
         .await
         .unwrap_or_else(|diags| panic!("{diags}"));
-    assert_eq!(setup.running(), 0, "the schema is asked of a process of its own");
+    assert_eq!(setup.running(), 1, "the schema is asked of a process");
     let provider = configured(&plugins, source).await;
-    assert_eq!(setup.running(), 1, "and another one is the first instance");
+    assert_eq!(setup.running(), 1, "and that process is the first instance");
 
     let resource = schema.resources.get(kind).unwrap();
     let ty = resource.block.ty();
@@ -656,7 +656,8 @@ async fn the_fence_holds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_a_workspace_chose_tells_nobody_of_a_schema() {
-    let setup = Setup::new();
+    let mut setup = Setup::new();
+    setup.schemas = Arc::new(SchemaCache::kept_in(setup.root.path().join("schemas")));
     refused(&setup, "env > seen; exit 3", "it ended before it was ready").await;
     let seen = fs::read_to_string(setup.world().join("seen")).unwrap();
     assert!(seen.contains("PLUGIN_PROTOCOL_VERSIONS="), "{seen}");

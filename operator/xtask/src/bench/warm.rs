@@ -100,8 +100,13 @@ fn measured(args: &Args, ashlar: &Path, example: &Path, tools: &Tools, scratch: 
     }
     let peer = measure::median(&peers).context("nothing was measured")?;
     let mut ours = Command::new(example);
-    ours.args([ashlar, tools.path("ASHLAR_PLUGIN_MIRROR")?, &folder, scratch])
-        .args([args.plans.to_string(), args.tenants.to_string()]);
+    ours.args([
+        ashlar,
+        tools.path("ASHLAR_PLUGIN_MIRROR")?,
+        folder.as_path(),
+        scratch,
+    ])
+    .args([args.plans.to_string(), args.tenants.to_string()]);
     let told = process::output(&mut ours)?;
     section(&told, peer.wall)
 }
