@@ -160,6 +160,33 @@ async fn what_a_program_leaves_behind_is_killed() {
     until_gone(&std::fs::read_to_string(bench.path("shared/pid")).unwrap()).await;
 }
 
+/// Each process lives for a moment, leaves its session, and has started the next before it ends. So that a fault here
+/// ends too, it is over after a minute.
+const COMETS: &str = "use POSIX; my ($end, $first) = (time() + 60, $$); for (1..50) { last unless fork() } \
+                      POSIX::_exit(0) if $$ == $first; \
+                      while (time() < $end) { my $next = fork(); POSIX::_exit(0) if $next; POSIX::setsid() }";
+
+#[tokio::test]
+async fn what_never_stands_still_is_caught() {
+    let mut bench = Bench::new();
+    bench.variables = vec![("ASHLAR_COMETS".into(), "1".into())];
+    let begun = std::time::Instant::now();
+    let (_, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", COMETS]).await;
+    assert!(succeeded(ending), "{ending:?}");
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    let is_comet = |entry: std::io::Result<std::fs::DirEntry>| {
+        let environment = std::fs::read(entry.ok()?.path().join("environ")).ok()?;
+        Some(String::from_utf8_lossy(&environment).contains("ASHLAR_COMETS=1\0"))
+    };
+    for _ in 0..20 {
+        let left = std::fs::read_dir("/proc")
+            .unwrap()
+            .filter_map(is_comet)
+            .any(|is| is);
+        assert!(!left, "one got away");
+    }
+}
+
 #[tokio::test]
 async fn what_a_program_started_ends_when_it_is_stopped() {
     let bench = Bench::new();
