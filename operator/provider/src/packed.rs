@@ -7,6 +7,7 @@
 use std::{collections::HashMap, sync::Arc};
 
 use ashlar_value::schema::{Block, Offered, ProviderSchema, Schema};
+use bytes::Bytes;
 use prost::Message;
 use sha2::{Digest, Sha256};
 
@@ -196,7 +197,7 @@ fn head(sent: v6::SchemaResponse) -> Result<ProviderSchema, SchemaError> {
 
 /// The packed types and where each is.
 struct Types {
-    bytes: Arc<[u8]>,
+    bytes: Bytes,
     /// Where they begin.
     start: usize,
     places: HashMap<(i32, Box<str>), Entry>,
@@ -227,7 +228,7 @@ impl Types {
 }
 
 /// The schema, with no type unpacked yet.
-pub(crate) fn unpack(bytes: Arc<[u8]>) -> Result<ProviderSchema, Damaged> {
+pub(crate) fn unpack(bytes: Bytes) -> Result<ProviderSchema, Damaged> {
     let body = bytes.strip_prefix(MAGIC.as_slice()).ok_or(Damaged)?;
     let (digest, body) = body.split_at_checked(DIGEST).ok_or(Damaged)?;
     if Sha256::digest(body).as_slice() != digest {
@@ -357,7 +358,11 @@ mod tests {
             let mut changed = packed.clone();
             changed[at] ^= 1;
             assert_eq!(unpack(changed.into()).err(), Some(Damaged), "byte {at}");
-            assert_eq!(unpack(packed[..at].into()).err(), Some(Damaged), "cut at {at}");
+            assert_eq!(
+                unpack(packed[..at].to_vec().into()).err(),
+                Some(Damaged),
+                "cut at {at}"
+            );
         }
         assert!(unpack(packed.into()).is_ok());
     }

@@ -18,6 +18,7 @@ use ashlar_port::{
 };
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
+use bytes::Bytes;
 use tokio::sync::{OnceCell, watch};
 
 use crate::{
@@ -245,7 +246,7 @@ impl Plugin {
     }
 
     /// Asks for the schema; gives it also as it is kept.
-    pub(crate) async fn ask_schema(&self) -> Result<(Arc<KnownSchema>, Arc<[u8]>), Failed> {
+    pub(crate) async fn ask_schema(&self) -> Result<(Arc<KnownSchema>, Bytes), Failed> {
         let response = self.client.schema().await;
         if let (Some(attached), Err(error)) = (&self.attached, &response)
             && error.is_unimplemented()
@@ -277,7 +278,7 @@ impl Plugin {
         }
         let senseless =
             |error: &dyn Error| self.nonsense(format!("sent a schema that makes no sense: {error}"));
-        let packed: Arc<[u8]> = pack(response, identities.identity_schemas)
+        let packed: Bytes = pack(response, identities.identity_schemas)
             .map_err(|error| senseless(&error))?
             .into();
         let schema = unpack(packed.clone()).map_err(|error| senseless(&error))?;

@@ -21,6 +21,8 @@ use std::{
     time::{Duration, SystemTime},
 };
 
+use ashlar_value::schema::ProviderSchema;
+use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::{known::KnownSchema, packed::unpack};
@@ -139,19 +141,13 @@ impl SchemaCache {
         }
         let file = self.file(binary, id)?;
         let read = tokio::task::spawn_blocking(move || read(&file)).await.ok()??;
-        let known = Arc::new(KnownSchema::new(unpack(read).ok()?).ok()?);
+        let known = Arc::new(KnownSchema::new(read).ok()?);
         // Who was faster has it already, with what was unpacked of it.
         Some(self.known().entry(id.clone()).or_insert(known).clone())
     }
 
     /// Takes in what a process of this binary told, and how that is packed.
-    pub(crate) async fn put(
-        &self,
-        binary: &Binary,
-        id: BinaryId,
-        known: Arc<KnownSchema>,
-        packed: Arc<[u8]>,
-    ) {
+    pub(crate) async fn put(&self, binary: &Binary, id: BinaryId, known: Arc<KnownSchema>, packed: Bytes) {
         self.known().insert(id.clone(), known);
         let Some((folder, file)) = self.folder.clone().zip(self.file(binary, &id)) else {
             return;
@@ -187,16 +183,17 @@ impl SchemaCache {
 }
 
 /// What is kept in a file, if it is whole; removes it if it is not.
-fn read(file: &Path) -> Option<Arc<[u8]>> {
+fn read(file: &Path) -> Option<ProviderSchema> {
     let opened = fs::File::open(file).ok()?;
-    let mut bytes = Vec::new();
+    let length = usize::try_from(opened.metadata().ok()?.len().min(FILE_LIMIT)).ok()?;
+    // One more, so that the end is seen without making room for more.
+    let mut bytes = Vec::with_capacity(length.saturating_add(1));
     let read = (&opened).take(FILE_LIMIT + 1).read_to_end(&mut bytes);
     let is_whole = read.is_ok() && bytes.len() as u64 <= FILE_LIMIT;
-    let bytes: Arc<[u8]> = bytes.into();
-    if is_whole && unpack(bytes.clone()).is_ok() {
+    if is_whole && let Ok(schema) = unpack(bytes.into()) {
         // What is used is kept longest. A folder that cannot be written to is no reason to ask again.
         let _ = opened.set_modified(SystemTime::now());
-        return Some(bytes);
+        return Some(schema);
     }
     tracing::warn!(file = %file.display(), "a kept schema is damaged or of another release; the provider is asked again");
     let _ = fs::remove_file(file);
@@ -305,7 +302,7 @@ mod tests {
                 resource_schemas: HashMap::from([("a_pot".to_owned(), v6::Schema::default())]),
                 ..Default::default()
             };
-            let packed: Arc<[u8]> = pack(sent, HashMap::new()).unwrap().into();
+            let packed: Bytes = pack(sent, HashMap::new()).unwrap().into();
             let known = KnownSchema::new(unpack(packed.clone()).unwrap()).unwrap();
             let cache = SchemaCache::kept_in(self.folder());
             cache.put(&self.binary, self.id(), known.into(), packed).await;
