@@ -398,7 +398,8 @@ pub(crate) fn plugins(
     let schemas = settings.schemas.clone();
     let states = OtherStates::new(place.files.clone(), settings.states.clone(), redaction.secrets);
     let in_use = chosen.in_use;
-    let plugins = Plugins::new(chosen.binaries, options, schemas, outside, Arc::new(states));
+    let plugins = Plugins::new(chosen.binaries, options, schemas, outside, Arc::new(states))
+        .attached(chosen.sidecars, settings.turns.clone());
     Arc::new(match settings.warm.clone() {
         // What is kept warm keeps its program where it is.
         Some(Warm { pool, tenant, anchor }) => plugins.kept_warm(pool, tenant, Arc::new((anchor, in_use))),
