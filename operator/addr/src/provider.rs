@@ -75,7 +75,8 @@ impl std::str::FromStr for Provider {
         let (host, namespace, name) = match parts.as_slice() {
             [name] => (Self::DEFAULT_HOST, "hashicorp", *name),
             [namespace, name] => (Self::DEFAULT_HOST, *namespace, *name),
-            [host, namespace, name] => (*host, *namespace, *name),
+            // As Terraform has it: the usual port says nothing.
+            [host, namespace, name] => (host.strip_suffix(":443").unwrap_or(host), *namespace, *name),
             _ => {
                 return Err(ParseError::new(
                     text,
@@ -93,6 +94,8 @@ impl std::str::FromStr for Provider {
         };
         let valid_host = !host.is_empty()
             && !host.contains("..")
+            && !host.starts_with('.')
+            && !host.ends_with('.')
             && host
                 .chars()
                 .all(|c| c.is_alphanumeric() || matches!(c, '.' | '-' | ':'));

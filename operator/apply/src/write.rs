@@ -149,7 +149,9 @@ impl Run<'_> {
                 identity: actual.after_identity.as_ref(),
                 meta: meta.as_ref(),
             };
-            let by = known_by(&instance.schema.block, &change.before);
+            let by = (!creates)
+                .then(|| known_by(&instance.schema.block, &change.before))
+                .flatten();
             let (answer, begun) = self.ask(provider, change, activity, by, request).await?;
             watch = Some(begun);
             let heard = !answer.diags.iter().any(|remark| remark.is_call_fault);
@@ -169,7 +171,7 @@ impl Run<'_> {
                 Ok(live) => live,
                 Err(faults) => {
                     diags.extend(faults);
-                    diags.extend(self.judge_failed(instance, preconditions)?);
+                    diags.extend(self.judge_failed(instance, change, preconditions)?);
                     return Err(diags);
                 }
             }
@@ -198,7 +200,12 @@ impl Run<'_> {
     /// Decides the conditions of an instance whose change failed, about what there is of it now. What could not be made is unknown
     /// where it stands alone or among others, and missing at the end of its row or by its key, as in Terraform (`GetResource` in
     /// `evaluate.go`).
-    fn judge_failed(&self, instance: &Instance<'_, '_>, preconditions: Check) -> Result<Diags, Diags> {
+    fn judge_failed(
+        &self,
+        instance: &Instance<'_, '_>,
+        change: &Change,
+        preconditions: Check,
+    ) -> Result<Diags, Diags> {
         if !instance.config.has_conditions() {
             return Ok(Diags::new());
         }
@@ -206,7 +213,10 @@ impl Run<'_> {
         let (object, last) = self.keeper.read(|state| {
             let kept = state.resources.get(&address.resource);
             let last = kept.and_then(|kept| kept.instances.last_key_value());
-            (state.current(address).cloned(), last.map(|(key, _)| key.clone()))
+            // The object that was to be replaced will be the current one again.
+            let restored = change.depose_as.and_then(|key| state.object(address, Some(key)));
+            let object = state.current(address).or(restored);
+            (object.cloned(), last.map(|(key, _)| key.clone()))
         });
         let is_absent = match &address.key {
             InstanceKey::None => false,

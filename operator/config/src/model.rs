@@ -64,6 +64,8 @@ pub struct LocalBackend {
     pub path: Option<Arc<str>>,
     /// The folder with those of the others.
     pub workspace_dir: Option<Arc<str>>,
+    /// Are all arguments that are set constant texts?
+    pub is_clear: bool,
 }
 
 /// An entry of `required_providers`.

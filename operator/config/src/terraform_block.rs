@@ -133,6 +133,7 @@ impl Loader {
         self.module.cloud = Some(block.header());
         if self.overriding {
             self.module.backend = None;
+            self.module.local_backend = None;
         }
     }
 
@@ -411,19 +412,19 @@ fn is_local(block: &Block) -> bool {
     block.labels.first().is_some_and(|label| &*label.name == "local")
 }
 
-/// What the local backend's arguments say as far as they are constant texts.
+/// What the local backend's arguments say, if they are constant texts.
 fn local_backend(arguments: &[Attribute]) -> LocalBackend {
-    let text = |name: &str| {
+    let mut is_clear = true;
+    let mut text = |name: &str| {
         let argument = arguments.iter().find(|argument| &*argument.name.name == name)?;
         let (value, faults) = evaluate_constant(&argument.expr);
-        value
-            .as_str()
-            .filter(|text| !faults.has_errors() && !text.is_empty())
-            .cloned()
+        is_clear &= !faults.has_errors() && (value.is_null() || value.as_str().is_some());
+        value.as_str().filter(|text| !text.is_empty()).cloned()
     };
     LocalBackend {
         path: text("path"),
         workspace_dir: text("workspace_dir"),
+        is_clear,
     }
 }
 

@@ -222,7 +222,7 @@ impl<'f> Frame<'f> {
         }
     }
 
-    fn name(&self, name: &str) -> Option<&Value> {
+    pub(crate) fn name(&self, name: &str) -> Option<&Value> {
         let mut frame = Some(self);
         while let Some(here) = frame {
             if let Binding::List(list) = &here.binding

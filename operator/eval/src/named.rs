@@ -54,6 +54,10 @@ impl Eval<'_> {
     pub(crate) fn named(&self, traversals: &[&Traversal], frame: &Frame<'_>, blame: Blame) -> Vec<Named> {
         let mut all = BTreeMap::new();
         for traversal in traversals {
+            // What `for` and `dynamic` bind has left the marks of what it is taken from behind, so nothing is said of it.
+            if frame.name(&traversal.root.name).is_some() {
+                continue;
+            }
             // The longest part that has a value; a first name alone tells nothing that is not in the text.
             let parts = (1..=traversal.steps.len()).rev();
             let mut parts = parts.filter_map(|count| Some((count, self.part(traversal, count, frame)?)));
@@ -253,7 +257,7 @@ mod tests {
         check("tonumber(var.s) + var.n", "var.s is \"a\\\"b\"");
         check("var.o.none.x", "var.o is object with 1 attribute \"hush\"");
         check("[for x in [{a = 1}] : x.a + var.s]", "var.s is \"a\\\"b\"");
-        check("[for x in [{a = \"y\"}] : x.a + var.n]", "x.a is \"y\"");
+        check("[for x in [{a = \"y\"}] : x.a + var.n]", "");
         check("tonumber(\"x\") + var.n", "");
     }
 }

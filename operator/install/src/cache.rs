@@ -7,7 +7,8 @@
 
 use std::{
     fs::{self, File},
-    io::{self, Write},
+    io,
+    os::unix::fs::FileExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -126,15 +127,14 @@ impl Cache {
         let attempt = || {
             let h1 = hash::of_folder(&files, &hash::sum_of)?;
             let size = size_of(&files)?;
-            let mut mark = lock(&target)?;
+            let mark = lock(&target)?;
+            // Noted before it is there: what is there without its note counts as damaged. All who write it write the same.
+            mark.write_all_at(format!("{size} {h1}").as_bytes(), 0)?;
+            mark.sync_all()?;
             match fs::rename(&files, &target) {
-                // Somebody else was faster, with the same content, and notes it.
+                // Somebody else was faster, with the same content.
                 Err(_) if target.is_dir() => {}
-                renamed => {
-                    renamed?;
-                    mark.set_len(0)?;
-                    mark.write_all(format!("{size} {h1}").as_bytes())?;
-                }
+                renamed => renamed?,
             }
             Ok((h1, mark))
         };
@@ -192,7 +192,7 @@ impl Cache {
     fn remove_halves(&self) -> io::Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
-            if !entry.file_name().to_string_lossy().starts_with("half-") || !is_old(&entry) {
+            if !entry.file_name().to_string_lossy().starts_with("half-") || !is_old(&entry, ABANDONED) {
                 continue;
             }
             let Ok(lock) = File::open(entry.path()) else {
@@ -227,7 +227,7 @@ impl Cache {
                 break;
             }
             let mark = mark_of(&path);
-            let lock = File::options().create(true).append(true).open(&mark)?;
+            let lock = open_mark(&mark)?;
             if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() || !is_same(&lock, &mark) {
                 continue;
             }
@@ -251,7 +251,7 @@ impl Cache {
             let place = serde_json::from_slice::<Known>(&known)
                 .ok()
                 .and_then(|known| self.place_of(&known.archive));
-            if !place.is_some_and(|place| place.is_dir()) && is_old(&entry) {
+            if !place.is_some_and(|place| place.is_dir()) && is_old(&entry, SETTLED) {
                 let _ = fs::remove_file(entry.path());
             }
         }
@@ -263,11 +263,22 @@ fn mark_of(folder: &Path) -> PathBuf {
     folder.with_extension("use")
 }
 
+/// Open for reading, too: network file systems want that of who locks it together with others.
+fn open_mark(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options
+        .create(true)
+        .truncate(false)
+        .read(true)
+        .write(true)
+        .open(path)
+}
+
 /// Says that a package is used now, and keeps it from being removed while the file is open.
 fn lock(folder: &Path) -> io::Result<File> {
     let path = mark_of(folder);
     loop {
-        let file = File::options().create(true).append(true).open(&path)?;
+        let file = open_mark(&path)?;
         flock(&file, FlockOperation::LockShared)?;
         // Whoever removed the package in between removed the file too.
         if is_same(&file, &path) {
@@ -295,13 +306,17 @@ fn is_same(file: &File, path: &Path) -> bool {
     }
 }
 
-/// A folder without a lock may be one that is about to get it.
-fn is_old(entry: &fs::DirEntry) -> bool {
+/// After so many seconds nobody is about to lock what is not locked.
+const SETTLED: u64 = 60;
+/// After so many seconds work in progress is taken for broken off: not every file system tells other machines of locks of folders.
+const ABANDONED: u64 = 2 * 3600;
+
+fn is_old(entry: &fs::DirEntry, seconds: u64) -> bool {
     let changed = entry.metadata().and_then(|metadata| metadata.modified());
     changed
         .ok()
         .and_then(|changed| changed.elapsed().ok())
-        .is_some_and(|age| age.as_secs() > 60)
+        .is_some_and(|age| age.as_secs() > seconds)
 }
 
 fn size_of(folder: &Path) -> io::Result<u64> {

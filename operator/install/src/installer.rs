@@ -55,6 +55,12 @@ type Lists = HashMap<(usize, Provider), (Instant, Arc<Listed>)>;
 #[derive(Clone)]
 pub struct Installer(Arc<Inner>);
 
+/// Most lists of versions that are remembered.
+const MOST_LISTS: usize = 128;
+/// Most warnings of a registry that are told, and most letters of one.
+const MOST_WARNINGS: usize = 10;
+const LONGEST_WARNING: usize = 500;
+
 struct Inner {
     installation: Installation,
     cache: Cache,
@@ -266,11 +272,19 @@ impl Installer {
             .await?
             .versions()
             .await?;
-        for warning in &listed.warnings {
-            (self.0.teller)(Notice::Warning(provider.clone(), warning.clone()));
+        for warning in listed.warnings.iter().take(MOST_WARNINGS) {
+            let warning = warning.chars().take(LONGEST_WARNING).collect();
+            (self.0.teller)(Notice::Warning(provider.clone(), warning));
         }
         let listed = Arc::new(listed);
-        lock(&self.0.lists).insert(key, (Instant::now(), listed.clone()));
+        let mut lists = lock(&self.0.lists);
+        // Anybody may name any address.
+        lists.retain(|_, (when, _)| when.elapsed() < FRESH);
+        if lists.len() >= MOST_LISTS {
+            lists.clear();
+        }
+        lists.insert(key, (Instant::now(), listed.clone()));
+        drop(lists);
         Ok(listed)
     }
 
@@ -454,7 +468,7 @@ impl Installer {
             let Ok(h1) = own.h1(&kept.folder) else {
                 return Ok(None);
             };
-            if kept.h1.as_ref().is_some_and(|noted| *noted != h1) {
+            if kept.h1.as_deref() != Some(&*h1) {
                 tracing::warn!(folder = %kept.folder.display(), "a package in the cache of providers is damaged; it is fetched anew");
                 let _ = cache.discard(&kept);
                 return Ok(None);
@@ -535,7 +549,7 @@ impl Installer {
         let keep = || self.0.cache.take_in(file, &archive);
         let mut kept = keep().map_err(|error| wanted.unkept(error))?;
         let mut h1 = self.h1(&kept.folder).map_err(unread)?;
-        if kept.h1.as_ref().is_some_and(|noted| *noted != h1) {
+        if kept.h1.as_deref() != Some(&*h1) {
             // What lay there was damaged.
             self.0.cache.discard(&kept).map_err(unread)?;
             kept = keep().map_err(|error| wanted.unkept(error))?;

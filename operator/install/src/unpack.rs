@@ -10,12 +10,16 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use ashlar_sources::{Limits, check_zip};
 use zip::{ZipArchive, result::ZipError};
 
 /// Most files a package may hold.
 const MOST_FILES: usize = 10_000;
 /// Most bytes it may unpack to; the largest providers have less than 1 GiB.
 const MOST_BYTES: u64 = 4 << 30;
+
+/// Most folders inside each other, the file counted.
+const DEEPEST: usize = 16;
 
 /// Why a zip was not unpacked.
 #[derive(Debug, thiserror::Error)]
@@ -43,6 +47,12 @@ pub(crate) fn extract(archive: &File, target: &Path) -> Result<(), UnpackError> 
 }
 
 fn extract_within(mut file: &File, target: &Path, most_bytes: u64) -> Result<(), UnpackError> {
+    let limits = Limits {
+        files: MOST_FILES,
+        ..Limits::default()
+    };
+    check_zip(&mut file, &limits)
+        .map_err(|fault| UnpackError::Zip(ZipError::Io(io::Error::other(fault.to_string()))))?;
     file.rewind().map_err(UnpackError::Read)?;
     let mut archive = ZipArchive::new(io::BufReader::new(file)).map_err(UnpackError::Zip)?;
     if archive.len() > MOST_FILES {
@@ -52,7 +62,10 @@ fn extract_within(mut file: &File, target: &Path, most_bytes: u64) -> Result<(),
     for at in 0..archive.len() {
         let entry = archive.by_index(at).map_err(UnpackError::Zip)?;
         let foreign = || UnpackError::Entry(entry.name().chars().take(200).collect());
-        let path = target.join(entry.enclosed_name().ok_or_else(foreign)?);
+        let inside = entry
+            .enclosed_name()
+            .filter(|path| path.components().count() <= DEEPEST);
+        let path = target.join(inside.ok_or_else(foreign)?);
         let unwritable = |error| UnpackError::Write(path.clone(), error);
         if entry.is_dir() {
             fs::create_dir_all(&path).map_err(unwritable)?;
@@ -76,6 +89,8 @@ fn extract_within(mut file: &File, target: &Path, most_bytes: u64) -> Result<(),
         let count =
             io::copy(&mut bounded, &mut output).map_err(|error| UnpackError::Zip(ZipError::Io(error)))?;
         left = left.checked_sub(count).ok_or(UnpackError::Large)?;
+        // What has its name in the cache is whole, also after the machine failed.
+        output.sync_all().map_err(unwritable)?;
     }
     Ok(())
 }

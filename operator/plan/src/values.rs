@@ -374,6 +374,19 @@ impl<'a> ModuleValues<'a> {
         self.resources.get(resource)?.get()
     }
 
+    /// What is final of a resource that is not filled in yet. Where nothing is, as in an instance of the module that has none of the
+    /// instances that were waited for, what is not final is not there.
+    fn final_part(&self, resource: &Resource) -> Option<Value> {
+        let address = resource.within(self.address.clone());
+        self.common.final_ones?.seen(&address).or_else(|| {
+            let config = self.module().resources.get(resource)?;
+            if config.for_each.is_some() {
+                return Some(Value::object(Vec::<(Arc<str>, Value)>::new()));
+            }
+            config.count.as_ref().map(|_| Value::tuple(Vec::new()))
+        })
+    }
+
     /// The scope of expressions outside any instance.
     pub fn scope(&self) -> InstanceScope<'_, 'a> {
         self.instance_scope(Repetition::default(), None)
@@ -449,10 +462,10 @@ impl Scope for InstanceScope<'_, '_> {
         let found = match &reference.subject {
             Subject::Var(name) => values.variables.get(name).and_then(|cell| cell.get().cloned()),
             Subject::Local(name) => values.locals.get(name).and_then(|cell| cell.get().cloned()),
-            Subject::Resource(resource) => values.resource(resource).cloned().or_else(|| {
-                let address = resource.within(values.address.clone());
-                values.common.final_ones?.seen(&address)
-            }),
+            Subject::Resource(resource) => values
+                .resource(resource)
+                .cloned()
+                .or_else(|| values.final_part(resource)),
             Subject::Module { call, .. } => values.called(call),
             Subject::Path(name) => match &**name {
                 "module" => Some(Value::string(&values.member.folder)),

@@ -11,6 +11,7 @@ use std::{error::Error, future::Future, sync::Arc, time::Duration};
 
 use ashlar_port::{ProviderDiag, Told};
 use prost::Message;
+use tokio::task::AbortHandle;
 use tonic::{Code, Response, Status, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 
 use crate::{
@@ -179,6 +180,15 @@ pub(crate) struct Client {
     controller: GrpcControllerClient<Channel>,
     process: Arc<Process>,
     timeouts: Timeouts,
+    /// Reads what it prints.
+    follower: AbortHandle,
+}
+
+/// What runs elsewhere goes on printing, for whoever is connected then.
+impl Drop for Client {
+    fn drop(&mut self) {
+        self.follower.abort();
+    }
 }
 
 /// One method per call: its messages, its name in generation 5 and in generation 6, its time.
@@ -248,8 +258,9 @@ impl Client {
                     .max_encoding_message_size(MESSAGE_LIMIT),
             ),
         };
-        tokio::spawn(follow_output(GrpcStdioClient::new(channel.clone()), log));
+        let follower = tokio::spawn(follow_output(GrpcStdioClient::new(channel.clone()), log));
         Self {
+            follower: follower.abort_handle(),
             service,
             controller: GrpcControllerClient::new(channel.clone()),
             channel,

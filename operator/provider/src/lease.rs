@@ -35,6 +35,11 @@ pub(crate) fn config_digest(schema: &ProviderSchema, config: &Value) -> Option<[
     if !config.is_wholly_known() || has_write_only(&schema.provider.block) {
         return None;
     }
+    sent_digest(schema, config)
+}
+
+/// The digest of a configuration as it is sent, with what is not known in it.
+pub(crate) fn sent_digest(schema: &ProviderSchema, config: &Value) -> Option<[u8; 32]> {
     let encoded = wire::encode(config, &schema.provider.block.ty()).ok()??;
     Some(digest_of([encoded.msgpack.as_slice(), encoded.json.as_slice()]))
 }

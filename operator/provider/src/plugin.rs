@@ -27,7 +27,7 @@ use crate::{
     connect::{Broken, attach, connect},
     fault::{self, Failed, as_diags, chain, plugin_error},
     known::KnownSchema,
-    lease::config_digest,
+    lease::sent_digest,
     log::{PluginLog, Redactor},
     packed::{pack, unpack},
     process::{LaunchOptions, Process},
@@ -335,11 +335,14 @@ impl Provider for Plugin {
     }
 
     async fn configure(&self, config: &Value) -> Vec<ProviderDiag> {
-        if let Some(attached) = self.attached.as_ref().filter(|one| one.sidecar.takes_turns)
-            && let Ok(known) = self.known().await
-        {
-            let digest = config_digest(&known.schema, config).unwrap_or_default();
-            if *attached.config.get_or_init(|| digest) != digest {
+        if let Some(attached) = self.attached.as_ref().filter(|one| one.sidecar.takes_turns) {
+            let known = match self.known().await {
+                Ok(known) => known,
+                Err(failed) => return remarks(Err(failed)),
+            };
+            // What cannot be told apart counts as another one.
+            let own = sent_digest(&known.schema, config);
+            if own.is_none_or(|own| *attached.config.get_or_init(|| own) != own) {
                 let detail = format!(
                     "{} runs as a sidecar at {}, which has one configuration at a time, and this run gives it two. Take one of \
                      the provider blocks out, or have the operator start the provider.",

@@ -248,6 +248,8 @@ impl Plugins {
         if is_own {
             options.launch.environment = Environment::Only(Vec::new());
             options.launch.readable.clear();
+            options.launch.writable.clear();
+            options.launch.working_folder = options.launch.scratch.clone();
         }
         let plugin = Plugin::start(provider, &binary.path, &options, None).await?;
         let told = plugin.ask_schema().await;

@@ -81,14 +81,14 @@ pub async fn relay(listen: &Listen, program: &Path, arguments: &[OsString]) -> i
         loop {
             let address = address.clone();
             match &listener {
-                Listener::Unix(listener) => {
-                    let (stream, _) = listener.accept().await?;
-                    tokio::spawn(hand_on(stream, address));
-                }
-                Listener::Tcp(listener) => {
-                    let (stream, _) = listener.accept().await?;
-                    tokio::spawn(hand_on(stream, address));
-                }
+                Listener::Unix(listener) => match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(hand_on(stream, address))),
+                    Err(error) => passed_over(&error).await,
+                },
+                Listener::Tcp(listener) => match listener.accept().await {
+                    Ok((stream, _)) => drop(tokio::spawn(hand_on(stream, address))),
+                    Err(error) => passed_over(&error).await,
+                },
             }
         }
     };
@@ -99,10 +99,16 @@ pub async fn relay(listen: &Listen, program: &Path, arguments: &[OsString]) -> i
         std::future::pending::<()>().await
     };
     tokio::select! {
-        served = serve => served,
+        () = serve => Ok(String::new()),
         () = drain => Ok(String::new()),
         status = child.wait() => Ok(status?.to_string()),
     }
+}
+
+/// A connection that could not be taken, for want of descriptors perhaps: the provider may be in the midst of a change.
+async fn passed_over(error: &io::Error) {
+    tracing::warn!(%error, "a connection to the sidecar could not be taken");
+    tokio::time::sleep(std::time::Duration::from_millis(100)).await;
 }
 
 /// Where a plugin listens that was given no certificate, so that it tells none.

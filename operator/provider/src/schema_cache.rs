@@ -9,15 +9,9 @@ use std::{
     ffi::OsString,
     fs,
     io::{self, Read, Write},
-    os::unix::{
-        ffi::OsStrExt,
-        fs::{MetadataExt, OpenOptionsExt},
-    },
+    os::unix::{ffi::OsStrExt, fs::MetadataExt},
     path::{Path, PathBuf},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, SystemTime},
 };
 
@@ -29,6 +23,8 @@ use crate::{known::KnownSchema, packed::unpack};
 
 /// Most that the folder keeps; a large provider takes about one MiB.
 const FOLDER_LIMIT: u64 = 256 << 20;
+/// Most schemas in memory.
+const MOST_KNOWN: usize = 64;
 /// Larger files are none of ours.
 const FILE_LIMIT: u64 = 256 << 20;
 /// A file that is still being written is younger.
@@ -143,12 +139,21 @@ impl SchemaCache {
         let read = tokio::task::spawn_blocking(move || read(&file)).await.ok()??;
         let known = Arc::new(KnownSchema::new(read).ok()?);
         // Who was faster has it already, with what was unpacked of it.
-        Some(self.known().entry(id.clone()).or_insert(known).clone())
+        Some(self.note(id, known))
+    }
+
+    /// Keeps it in memory, if nobody was faster; gives what is there. The folder has what goes for it.
+    fn note(&self, id: &BinaryId, known: Arc<KnownSchema>) -> Arc<KnownSchema> {
+        let mut all = self.known();
+        if all.len() >= MOST_KNOWN && !all.contains_key(id) {
+            all.clear();
+        }
+        all.entry(id.clone()).or_insert(known).clone()
     }
 
     /// Takes in what a process of this binary told, and how that is packed.
     pub(crate) async fn put(&self, binary: &Binary, id: BinaryId, known: Arc<KnownSchema>, packed: Bytes) {
-        self.known().insert(id.clone(), known);
+        self.note(&id, known);
         let Some((folder, file)) = self.folder.clone().zip(self.file(binary, &id)) else {
             return;
         };
@@ -202,7 +207,6 @@ fn read(file: &Path) -> Option<ProviderSchema> {
 
 /// Keeps it under its name, if the binary is still the one of that digest, and makes room.
 fn keep(folder: &Path, file: &Path, binary: &Binary, id: &BinaryId, packed: &[u8]) -> io::Result<()> {
-    static NEXT: AtomicU64 = AtomicU64::new(0);
     // The process that told it was started from what lies there now; the digest may have been taken of what was there before.
     let mut hash = Sha256::new();
     io::copy(&mut fs::File::open(&binary.path)?, &mut hash)?;
@@ -212,23 +216,12 @@ fn keep(folder: &Path, file: &Path, binary: &Binary, id: &BinaryId, packed: &[u8
     }
     fs::create_dir_all(folder)?;
     make_room(folder, packed.len() as u64)?;
-    let draft = folder.join(format!(
-        ".{}-{}",
-        std::process::id(),
-        NEXT.fetch_add(1, Ordering::Relaxed)
-    ));
-    let written = write(&draft, packed).and_then(|()| fs::rename(&draft, file));
-    if written.is_err() {
-        let _ = fs::remove_file(&draft);
-    }
-    written
-}
-
-fn write(draft: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut options = fs::OpenOptions::new();
-    let mut file = options.write(true).create_new(true).mode(0o600).open(draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()
+    // Of a name that no other replica has, whatever their process ids are.
+    let mut draft = tempfile::Builder::new().prefix(".").tempfile_in(folder)?;
+    draft.write_all(packed)?;
+    draft.as_file().sync_all()?;
+    draft.persist(file)?;
+    Ok(())
 }
 
 /// Removes drafts that nobody writes any more, and the schemas that were not used for longest, until `more` bytes fit.

@@ -254,6 +254,11 @@ fn too_many(limits: &Limits) -> Fault {
     ))
 }
 
+/// Refuses a zip whose list of files is beyond the limit, or can be read in two ways, before anything reads it into memory.
+pub fn check_zip(packed: &mut (impl Read + Seek), limits: &Limits) -> Result<(), Fault> {
+    zip_end::list_start(packed, limits).map(drop)
+}
+
 fn unzip(mut packed: impl Read + Seek, limits: &Limits, tree: &mut Tree) -> Result<(), Fault> {
     let until = Rc::new(Cell::new(zip_end::list_start(&mut packed, limits)?));
     let packed = Veiled {

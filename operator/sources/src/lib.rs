@@ -31,7 +31,7 @@ mod subfolder;
 mod tree;
 
 pub use address::redacted;
-pub use archive::unpack_into;
+pub use archive::{check_zip, unpack_into};
 pub use artifact::OciRepository;
 pub use cache::Content;
 pub use client::{Client, Endpoint, Reply};

@@ -13,7 +13,7 @@ use ashlar_store::{Recovered, file::FileStore};
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::{
-    gate, messages,
+    asking, gate, messages,
     progress::teller,
     saved,
     session::{Asked, Session, masked},
@@ -67,6 +67,13 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     }
     let wants_apply = ready.plan.wants_apply();
     if !wants_apply && recovered.uncertain.is_empty() {
+        tell_end(
+            printer,
+            Counts::default(),
+            destroy,
+            End::Complete,
+            &recovered.state,
+        );
         return Ok(ExitCode::SUCCESS);
     }
     if !wants_apply {
@@ -96,6 +103,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         return Ok(ExitCode::SUCCESS);
     }
     let stop = StopFlag::new();
+    asking::interrupts_are_taken();
     let watcher = tokio::spawn(stop_on_interrupt(stop.clone(), *printer));
     let request = ApplyRequest {
         plan: &ready.bytes,
@@ -119,29 +127,33 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         } else {
             End::Complete
         };
-        let words = summary(outcome.counts, destroy, end);
-        if printer.is_for_programs() {
-            printer.message(messages::summary(outcome.counts, destroy, &words));
-        } else {
-            printer.result(&words);
-        }
         if outcome.interrupted {
             printer.note(
                 "The run was stopped before its end. What was made is in the state; apply again to go on.",
             );
         }
-        let outputs = text::outputs(state, printer.style());
-        if printer.is_for_programs() {
-            printer.message(messages::outputs(state));
-        } else if !outputs.is_empty() {
-            printer.result(&format!("\n{outputs}"));
-        }
+        tell_end(printer, outcome.counts, destroy, end, state);
     }
     Ok(if failed || outcome.interrupted {
         ExitCode::FAILURE
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// What was done, and the outputs as they are then.
+fn tell_end(printer: &Printer, counts: Counts, destroy: bool, end: End, state: &State) {
+    let words = summary(counts, destroy, end);
+    let outputs = text::outputs(state, printer.style());
+    if printer.is_for_programs() {
+        printer.message(messages::summary(counts, destroy, &words));
+        printer.message(messages::outputs(state));
+        return;
+    }
+    printer.result(&words);
+    if !outputs.is_empty() {
+        printer.result(&format!("\n{outputs}"));
+    }
 }
 
 /// How a run ended.
@@ -190,6 +202,11 @@ async fn settle(
 ) -> Result<Vec<Record>, Diags> {
     if recovered.uncertain.is_empty() {
         return Ok(Vec::new());
+    }
+    if !plan.options.refresh || !plan.options.selection.is_whole() {
+        let detail = "An earlier run ended in the middle of the changes named above, and this plan did not look at all objects, so \
+                      it cannot say what became of them. Plan without --target, --exclude and --refresh=false.";
+        return Err(Diag::error("Uncertain changes need a whole plan", detail).into());
     }
     if args.auto_approve {
         let detail = "An earlier run ended in the middle of the changes named above, and nobody knows whether they were made. \

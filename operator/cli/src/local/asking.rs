@@ -2,6 +2,11 @@
 //!
 //! Source: Terraform `internal/backend/local/backend_local.go` (`interactiveCollectVariables`), `internal/command/ui_input.go`.
 
+use std::sync::{
+    Mutex, Once, PoisonError,
+    atomic::{AtomicBool, Ordering},
+};
+
 use std::{
     collections::BTreeMap,
     io::{BufRead, IsTerminal, Write},
@@ -66,34 +71,53 @@ fn ask(variable: &Variable, from: &mut impl BufRead, to: &mut impl Write) -> Opt
     (read > 0).then(|| answer.trim_end().to_owned())
 }
 
-/// While it lives, what is typed is not seen on the terminal.
-struct Unseen {
-    before: Termios,
-    watcher: tokio::task::JoinHandle<()>,
+/// How the terminal was before what is typed was hidden, as long as it is.
+static HIDDEN: Mutex<Option<Termios>> = Mutex::new(None);
+/// Does somebody else answer interrupts?
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// From now on somebody else answers interrupts: they do not end the program by themselves.
+pub(crate) fn interrupts_are_taken() {
+    TAKEN.store(true, Ordering::SeqCst);
 }
+
+fn restore() {
+    let mut hidden = HIDDEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(before) = hidden.take() {
+        let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &before);
+    }
+}
+
+/// While it lives, what is typed is not seen on the terminal.
+struct Unseen;
 
 impl Unseen {
     fn begin() -> Option<Self> {
+        static WATCH: Once = Once::new();
         let before = tcgetattr(std::io::stdin()).ok()?;
         let mut without = before.clone();
         without.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(std::io::stdin(), OptionalActions::Flush, &without).ok()?;
-        let restored = before.clone();
-        // An interrupt ends the program here; the terminal must not stay as it is now.
-        let watcher = tokio::spawn(async move {
-            if tokio::signal::ctrl_c().await.is_ok() {
-                let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &restored);
-                std::process::exit(130);
-            }
+        // An interrupt ends the program; the terminal must not stay as it is now. Once this is watched for, nothing else ends
+        // the program, so it is until somebody else does.
+        WATCH.call_once(|| {
+            tokio::spawn(async {
+                while tokio::signal::ctrl_c().await.is_ok() {
+                    restore();
+                    if !TAKEN.load(Ordering::SeqCst) {
+                        std::process::exit(130);
+                    }
+                }
+            });
         });
-        Some(Self { before, watcher })
+        *HIDDEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);
+        tcsetattr(std::io::stdin(), OptionalActions::Flush, &without).ok()?;
+        Some(Self)
     }
 }
 
 impl Drop for Unseen {
     fn drop(&mut self) {
-        self.watcher.abort();
-        let _ = tcsetattr(std::io::stdin(), OptionalActions::Flush, &self.before);
+        restore();
     }
 }
 

@@ -214,7 +214,7 @@ impl<'a> Session<'a> {
             redact,
         } = plan(&self.settings, request, &*teller(self.printer)).await;
         fetched.keep(plan.is_some())?;
-        let diags = masked(workspace::without_obeyed(diags, &self.dir, dialect), &redact);
+        let diags = masked(workspace::without_obeyed(diags, &self.dir), &redact);
         let made_up = plan.as_ref().and_then(|(plan, _)| generated_file(plan));
         if let Some((file, text)) = generate.zip(made_up) {
             std::fs::write(file, text)

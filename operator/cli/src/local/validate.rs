@@ -32,7 +32,7 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
             .await;
             // Values tell where modules are, and are not checked; but they must be readable.
             validated.diags.extend(faults);
-            validated.limits = workspace::without_obeyed(validated.limits, &dir, args.language.dialect);
+            validated.limits = workspace::without_obeyed(validated.limits, &dir);
             fetched.keep(!validated.diags.has_errors())?;
             validated
         }

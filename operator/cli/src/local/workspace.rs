@@ -23,44 +23,117 @@ use crate::{
 const OVERRIDE: &str = "TF_WORKSPACE";
 const OVERRIDDEN: &str = "TF_WORKSPACE in the environment selects the workspace.";
 
-fn local_backend(dir: &Path, dialect: Dialect) -> Option<LocalBackend> {
-    let files = read_folder(dir, "", dialect).unwrap_or_default();
-    read_root(&files, dialect, &mut Sources::new()).0.local_backend
+/// The backend block that is obeyed. In whose language the configuration is read is not known everywhere it is asked for, so both
+/// must find the same.
+fn local_backend(dir: &Path) -> anyhow::Result<Option<LocalBackend>> {
+    let read = |dialect| -> anyhow::Result<Option<LocalBackend>> {
+        let files = read_folder(dir, "", dialect)
+            .with_context(|| format!("The backend block in {} could not be looked for", dir.display()))?;
+        let (root, _) = read_root(&files, dialect, &mut Sources::new());
+        Ok(root.local_backend)
+    };
+    let found = read(Dialect::Terraform)?;
+    if read(Dialect::OpenTofu)? != found {
+        bail!(
+            "The backend block is another one in the .tofu files than in the others. Have one, in a .tf file."
+        );
+    }
+    if found.as_ref().is_some_and(|found| !found.is_clear) {
+        bail!("The arguments of the local backend tell where the state lies, so they must be plain texts.");
+    }
+    Ok(found)
 }
 
 /// Diagnostics without the warning that a backend block has no effect, where it is one that is obeyed here.
-pub(crate) fn without_obeyed(diags: Diags, dir: &Path, dialect: Dialect) -> Diags {
+pub(crate) fn without_obeyed(diags: Diags, dir: &Path) -> Diags {
     let is_about = |diag: &Diag| &*diag.summary == "Unused backend block";
-    if !diags.iter().any(is_about) || local_backend(dir, dialect).is_none() {
+    if !diags.iter().any(is_about) || !matches!(local_backend(dir), Ok(Some(_))) {
         return diags;
     }
     diags.into_iter().filter(|diag| !is_about(diag)).collect()
 }
 
-/// The workspaces of a folder: where the root module's `backend "local"` block says, if it has one. Of a module with faults what
-/// can be read of it counts.
-fn of(dir: &Path) -> anyhow::Result<Workspaces> {
+fn laid(dir: &Path, backend: Option<&LocalBackend>) -> Workspaces {
     let own = Workspaces::of(dir);
-    let Some(LocalBackend { path, workspace_dir }) = local_backend(dir, Dialect::default()) else {
-        return Ok(own);
+    let Some(LocalBackend {
+        path, workspace_dir, ..
+    }) = backend
+    else {
+        return own;
     };
     let path = path.as_deref().map(Path::new);
-    let there = own.clone().within(path, workspace_dir.as_deref().map(Path::new));
-    let (before, now) = (own.state(DEFAULT).path(), there.state(DEFAULT).path());
-    if before != now && before.exists() && !now.exists() {
-        bail!(
-            "The backend block says that the state lies in {}, where there is none, and there is one in {}. Move it there, or all \
-             objects would be planned anew; or take the block out.",
-            now.display(),
-            before.display()
-        );
+    own.within(path, workspace_dir.as_deref().map(Path::new))
+}
+
+/// The workspaces of a folder: where the root module's `backend "local"` block says, if it has one. A block that came, went or
+/// changed while there are states where it said before is refused, as Terraform does until `init` is told what to do.
+fn of(dir: &Path, printer: &Printer) -> anyhow::Result<Workspaces> {
+    let backend = local_backend(dir)?;
+    let there = laid(dir, backend.as_ref());
+    let note = dir.join(USED);
+    let used = match std::fs::read_to_string(&note) {
+        Ok(text) => serde_json::from_str::<Option<Used>>(&text)
+            .with_context(|| format!("{} cannot be read", note.display()))?,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(error).with_context(|| format!("{} cannot be read", note.display())),
+    };
+    let before = laid(dir, used.map(LocalBackend::from).as_ref());
+    for name in all(&before, printer)? {
+        let (old, new) = (before.state(&name).path(), there.state(&name).path());
+        if old != new && old.exists() && !new.exists() {
+            bail!(
+                "The backend block says that the state of workspace {name:?} lies in {}, where there is none, and there is one in \
+                 {}. Move it there, or all objects would be planned anew; or have the block as it was.",
+                new.display(),
+                old.display()
+            );
+        }
+    }
+    let now = backend.map(Used::from);
+    if now.is_some() || note.exists() {
+        let text = serde_json::to_string(&now)?;
+        if std::fs::read_to_string(&note).ok().as_ref() != Some(&text) {
+            let folder = note.parent().unwrap_or(dir);
+            std::fs::create_dir_all(folder)
+                .and_then(|()| std::fs::write(&note, text))
+                .with_context(|| format!("{} cannot be written", note.display()))?;
+        }
     }
     Ok(there)
 }
 
+/// Where states lay when they were used last, in the folder.
+const USED: &str = ".ashlar/backend.json";
+
+/// What a backend block said.
+#[derive(serde::Serialize, serde::Deserialize)]
+struct Used {
+    path: Option<String>,
+    workspace_dir: Option<String>,
+}
+
+impl From<LocalBackend> for Used {
+    fn from(backend: LocalBackend) -> Self {
+        Self {
+            path: backend.path.map(|path| path.to_string()),
+            workspace_dir: backend.workspace_dir.map(|folder| folder.to_string()),
+        }
+    }
+}
+
+impl From<Used> for LocalBackend {
+    fn from(used: Used) -> Self {
+        Self {
+            path: used.path.map(Into::into),
+            workspace_dir: used.workspace_dir.map(Into::into),
+            is_clear: true,
+        }
+    }
+}
+
 /// The workspace that commands in a folder work in, and where its state lies.
 pub(crate) fn selected(dir: &Path, printer: &Printer) -> anyhow::Result<(String, StateFile)> {
-    let workspaces = of(dir)?;
+    let workspaces = of(dir, printer)?;
     let name = match overridden()? {
         Some(name) => name,
         None => workspaces
@@ -84,7 +157,7 @@ fn overridden() -> anyhow::Result<Option<String>> {
 /// Runs the command.
 pub(crate) async fn run(command: &WorkspaceCommand, printer: &Printer) -> anyhow::Result<ExitCode> {
     match command {
-        WorkspaceCommand::List(place) => list(&of(&place.dir)?, &place.dir, printer)?,
+        WorkspaceCommand::List(place) => list(&of(&place.dir, printer)?, &place.dir, printer)?,
         WorkspaceCommand::Show(place) => {
             let (name, _) = selected(&place.dir, printer)?;
             printer.result(&format!("{name}\n"));
@@ -133,7 +206,7 @@ async fn new(args: &NewWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
     if overridden()?.is_some_and(|current| current != *name) {
         bail!("{OVERRIDDEN} Unset it, or have it name the new one.");
     }
-    let workspaces = of(&place.dir)?;
+    let workspaces = of(&place.dir, printer)?;
     if all(&workspaces, printer)?.contains(name) {
         bail!("Workspace {name:?} already exists");
     }
@@ -173,7 +246,7 @@ fn select(args: &SelectWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
     if overridden()?.is_some() {
         bail!("{OVERRIDDEN} Unset it, or have it name another.");
     }
-    let workspaces = of(&place.dir)?;
+    let workspaces = of(&place.dir, printer)?;
     // What is selected may be no name at all: this command is the way out.
     if workspaces.selected().is_ok_and(|current| current == *name) {
         return Ok(());
@@ -195,7 +268,7 @@ fn select(args: &SelectWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
 
 async fn delete(args: &DeleteWorkspaceArgs, printer: &Printer) -> anyhow::Result<()> {
     let DeleteWorkspaceArgs { place, force, name } = args;
-    let workspaces = of(&place.dir)?;
+    let workspaces = of(&place.dir, printer)?;
     if !all(&workspaces, printer)?.contains(name) {
         bail!("Workspace {name:?} doesn't exist.");
     }

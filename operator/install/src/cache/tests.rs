@@ -1,5 +1,7 @@
 use zip::{ZipWriter, write::SimpleFileOptions};
 
+use std::io::Write;
+
 use super::*;
 
 /// An archive with one file, and its hash.

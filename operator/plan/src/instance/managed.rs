@@ -111,7 +111,10 @@ impl Instance<'_, '_> {
             refreshed = live.present();
         }
         if let Some(live) = &mut refreshed {
-            live.create_before_destroy = self.create_before_destroy;
+            // As in Terraform, of what is imported and stays as it is nothing more is recorded than what was read.
+            if !fresh {
+                live.create_before_destroy = self.create_before_destroy;
+            }
             live.skip_destroy = self.config.lifecycle.keeps_objects();
             if options.refresh && !fresh {
                 live.dependencies = merged(&live.dependencies, &self.dependencies);
@@ -206,7 +209,10 @@ impl Instance<'_, '_> {
             && let Some(live) = &mut refreshed
         {
             // Apply will not touch it, so what the configuration says of its dependencies is recorded now.
-            live.dependencies = self.dependencies.clone();
+            if live.dependencies != self.dependencies {
+                live.dependencies = self.dependencies.clone();
+                live.create_before_destroy = self.create_before_destroy;
+            }
             live.value = change.after.clone();
             change = Change {
                 previous_address: change.previous_address.clone(),
