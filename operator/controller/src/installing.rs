@@ -4,7 +4,7 @@
 //! as sources do. Tokens are read anew each time they are shown, so that a Secret may change; all else is read once.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -95,17 +95,32 @@ fn keyring(config: CliConfig, folder: Option<PathBuf>) -> anyhow::Result<Keyring
     }
     let shared = Credentials::from_secret(&data).context("the Secret for providers cannot be used")?;
     let (tokens, services) = (config.tokens, config.services);
+    let theirs = folder.as_deref().and_then(|folder| in_folder(folder).ok());
+    let theirs: BTreeSet<String> =
+        theirs.map_or_else(BTreeSet::new, |theirs| theirs.tokens.into_keys().collect());
     Ok(Keyring::default()
         .with_fallback(move |_| Some(shared.clone()))
-        .with_tokens(move |host| token(host, &tokens, folder.as_deref()))
+        .with_tokens(move |host| token(host, &tokens, &theirs, folder.as_deref()))
         .with_services(services))
 }
 
-/// The token of a host: the Secret's as it is now, else the one that was there first.
-fn token(host: &str, first: &BTreeMap<String, String>, folder: Option<&Path>) -> Option<String> {
-    let now = folder.and_then(|folder| in_folder(folder).ok());
-    now.and_then(|mut now| now.tokens.remove(host))
-        .or_else(|| first.get(host).cloned())
+/// The token of a host: the Secret's as it is now, else the one that was there first, unless that was the Secret's and was
+/// taken out. `theirs`: the hosts of which the Secret had one.
+fn token(
+    host: &str,
+    first: &BTreeMap<String, String>,
+    theirs: &BTreeSet<String>,
+    folder: Option<&Path>,
+) -> Option<String> {
+    let own = || first.get(host).cloned();
+    match folder.map(in_folder) {
+        Some(Ok(mut now)) => now
+            .tokens
+            .remove(host)
+            .or_else(|| own().filter(|_| !theirs.contains(host))),
+        // What cannot be read for a moment says nothing.
+        Some(Err(_)) | None => own(),
+    }
 }
 
 fn tell(notice: &Notice) {
@@ -172,12 +187,17 @@ mod tests {
         assert_eq!(got, ["the registry registry.terraform.io"]);
         let both = places(&["--provider-secret-dir", path, "--provider-installation", "[]"]).unwrap_err();
         assert!(both.contains("given twice"), "{both}");
-        let first = [("h.test".to_owned(), "other".to_owned())].into();
-        let shown = |host| token(host, &first, Some(folder.path()));
+        let first = [("h.test", "other"), ("gone.test", "theirs")];
+        let first = first
+            .map(|(host, token)| (host.to_owned(), token.to_owned()))
+            .into();
+        let theirs = ["gone.test".to_owned()].into();
+        let shown = |host| token(host, &first, &theirs, Some(folder.path()));
         assert_eq!(shown("registry.terraform.io").as_deref(), Some("one"));
         write("two");
         assert_eq!(shown("registry.terraform.io").as_deref(), Some("two"));
         assert_eq!(shown("h.test").as_deref(), Some("other"));
         assert_eq!(shown("x.test"), None);
+        assert_eq!(shown("gone.test"), None, "it was taken out of the Secret");
     }
 }
