@@ -46,8 +46,9 @@ impl Run<'_> {
             }
         }
         let mut private = change.private.clone();
-        if change.action.is_replace() {
-            // What was planned belongs to the new object; the old one's destruction is planned by itself.
+        if deposed.is_some() {
+            // As in Terraform, the destruction of what is deposed is planned when it is due; that of what goes before another
+            // takes its place is a part of what was planned.
             let removal = Removal {
                 engine: &self.engine,
                 address: change.address.clone(),
