@@ -308,3 +308,56 @@ async fn delete(args: &DeleteWorkspaceArgs, printer: &Printer) -> anyhow::Result
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn state_of(dir: &Path, name: &str) -> Result<String, String> {
+        let workspaces = of(dir, &Printer::new(true)).map_err(|error| error.to_string())?;
+        let path = workspaces.state(name).path().to_owned();
+        Ok(path.strip_prefix(dir).unwrap().display().to_string())
+    }
+
+    #[test]
+    fn a_state_is_not_left_behind_where_the_backend_block_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let dir = root.path();
+        let block = |arguments: &str| {
+            let text = format!("terraform {{\n  backend \"local\" {{\n{arguments}\n  }}\n}}\n");
+            fs::write(dir.join("main.tf"), text).unwrap();
+        };
+        block("path = \"a.tfstate\"");
+        assert_eq!(state_of(dir, DEFAULT).unwrap(), "a.tfstate");
+        // Nothing was made yet, so it may change.
+        block("path = \"b.tfstate\"");
+        assert_eq!(state_of(dir, DEFAULT).unwrap(), "b.tfstate");
+        fs::write(dir.join("b.tfstate"), "{}").unwrap();
+        let other = dir.join("terraform.tfstate.d/prod");
+        fs::create_dir_all(&other).unwrap();
+        fs::write(other.join("terraform.tfstate"), "{}").unwrap();
+        for changed in [
+            "path = \"c.tfstate\"",
+            "path = \"b.tfstate\"\nworkspace_dir = \"w\"",
+        ] {
+            block(changed);
+            let refused = state_of(dir, DEFAULT).unwrap_err();
+            assert!(refused.contains("planned anew"), "{refused}");
+        }
+        fs::write(dir.join("main.tf"), "locals {}\n").unwrap();
+        assert!(state_of(dir, DEFAULT).unwrap_err().contains("planned anew"));
+        block("path = var.where");
+        assert!(state_of(dir, DEFAULT).unwrap_err().contains("plain texts"));
+        block("path = \"b.tfstate\"");
+        assert_eq!(state_of(dir, DEFAULT).unwrap(), "b.tfstate");
+        // What cannot be read is not taken for no block.
+        std::os::unix::fs::symlink("/nowhere", dir.join("z.tf")).unwrap();
+        assert!(
+            state_of(dir, DEFAULT)
+                .unwrap_err()
+                .contains("could not be looked for")
+        );
+    }
+}
