@@ -1,7 +1,7 @@
 //! The whole way from inputs to a plan.
 
 use std::{
-    collections::{BTreeMap, BTreeSet, HashSet},
+    collections::{BTreeMap, BTreeSet, HashMap, HashSet},
     sync::Arc,
 };
 
@@ -115,15 +115,7 @@ pub async fn fetch_schemas_of(
 }
 
 /// Makes a plan.
-pub async fn plan(inputs: Inputs<'_>) -> Planned {
-    let Planned { plan, diags } = make(inputs).await;
-    Planned {
-        plan,
-        diags: told_once(diags),
-    }
-}
-
-async fn make(mut inputs: Inputs<'_>) -> Planned {
+pub async fn plan(mut inputs: Inputs<'_>) -> Planned {
     let mut checked = std::mem::take(&mut inputs.checked);
     for member in inputs.tree.members.values() {
         checked.extend(ashlar_config::self_repetitions(&member.module));
@@ -131,16 +123,19 @@ async fn make(mut inputs: Inputs<'_>) -> Planned {
     if checked.has_errors() {
         return Planned {
             plan: None,
-            diags: checked,
+            diags: in_source_order(checked),
         };
     }
     let remark = inputs.options.selection.remark();
-    let mut planned = plan_checked(inputs, checked).await;
+    let mut planned = plan_checked(inputs, &checked).await;
     planned.diags.extend(remark);
-    planned
+    Planned {
+        plan: planned.plan,
+        diags: told_once(planned.diags, &checked),
+    }
 }
 
-async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
+async fn plan_checked(inputs: Inputs<'_>, checked: &Diags) -> Planned {
     let schemas = inputs.schemas;
     let selection = &inputs.options.selection;
     let mut state = inputs.state.clone();
@@ -195,7 +190,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
         order: &order,
         moves: &moves,
         whole,
-        checked: &checked,
+        checked,
     };
     // A destroy run removes what state holds; beyond the refresh only what providers need of the configuration matters.
     let destroys = inputs.options.mode == Mode::Destroy;
@@ -230,7 +225,7 @@ async fn plan_checked(inputs: Inputs<'_>, checked: Diags) -> Planned {
     };
     match found {
         Ok(mut found) => {
-            found.diags.extend(checked);
+            found.diags.extend(checked.iter().cloned());
             let removed = found.changes.iter().map(|change| change.address.resource.clone());
             let needed = destroys.then(|| needs(&removed.collect()));
             let graph = needed.as_ref().unwrap_or(&graph);
@@ -421,23 +416,30 @@ const TOLD_EACH: [&str; 16] = [
     "Unknown provider function",
 ];
 
-/// In the order of source, and what several instances have in common once. Source: Terraform
-/// `internal/backend/local/backend_plan.go`, `internal/tfdiags` (`AppendWithoutDuplicates`).
-fn told_once(diags: Diags) -> Diags {
-    let mut seen = HashSet::new();
-    let mut is_new = |diag: &Diag| {
-        TOLD_EACH.contains(&&*diag.summary)
-            || diag.subject.is_none()
-            || seen.insert((
-                diag.subject,
-                diag.summary.clone(),
-                diag.detail.clone(),
-                diag.is_error(),
-            ))
+/// In the order of source, and what several instances have in common once; what was checked before is told of each call of
+/// its module. Source: Terraform `internal/backend/local/backend_plan.go`, `backend_local.go`, `internal/tfdiags`
+/// (`AppendWithoutDuplicates`).
+fn told_once(diags: Diags, checked: &Diags) -> Diags {
+    let key = |diag: &Diag| {
+        let words = (diag.summary.clone(), diag.detail.clone());
+        (diag.subject, words, diag.is_error())
+    };
+    let mut due: HashMap<_, usize> = HashMap::new();
+    for diag in checked.iter() {
+        *due.entry(key(diag)).or_default() += 1;
+    }
+    let mut is_due = |diag: &Diag| {
+        if TOLD_EACH.contains(&&*diag.summary) || diag.subject.is_none() {
+            return true;
+        }
+        let due = due.entry(key(diag)).or_insert(1);
+        let is_due = *due > 0;
+        *due = due.saturating_sub(1);
+        is_due
     };
     in_source_order(diags)
         .into_iter()
-        .filter(|diag| is_new(diag))
+        .filter(|diag| is_due(diag))
         .collect()
 }
 

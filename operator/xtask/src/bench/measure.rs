@@ -63,7 +63,7 @@ pub(super) fn run_with_plugins(command: &mut Command, log: &Path) -> Result<(Cos
         .with_context(|| format!("cannot start {}", process::show(command)))?;
     let id = child.id();
     let ended = AtomicBool::new(false);
-    let (waited, peaks) = thread::scope(|scope| {
+    let (waited, mut peaks) = thread::scope(|scope| {
         let watch = scope.spawn(|| {
             let mut peaks = BTreeMap::new();
             while !ended.load(Ordering::Relaxed) {
@@ -84,22 +84,18 @@ pub(super) fn run_with_plugins(command: &mut Command, log: &Path) -> Result<(Cos
             process::tail(log, 4000)?
         );
     }
+    let seen = peaks.remove(&id);
+    let peak = match seen {
+        Some(seen) if !peaks.is_empty() => seen,
+        // With nobody else in it, the kernel's figure is the program's own, and exact.
+        _ => rusage.maxrss,
+    };
     let cost = Cost {
         wall,
         cpu: rusage.utime + rusage.stime,
-        peak: peaks
-            .get(&id)
-            .copied()
-            .context("it ended before it could be looked at")?,
+        peak,
     };
-    Ok((
-        cost,
-        peaks
-            .iter()
-            .filter(|(other, _)| **other != id)
-            .map(|(_, peak)| peak)
-            .sum(),
-    ))
+    Ok((cost, peaks.values().sum()))
 }
 
 /// Notes the largest resident sets, in bytes, of a process and of all below it. After a process has become another program

@@ -1,8 +1,8 @@
 //! `cargo xtask bench schema`: what it costs to have the schema of a large provider, beside Terraform.
 //!
 //! The command is `show -json` of a state that holds one object of the provider `aws`: it needs the schema and nothing else, so
-//! that Terraform starts the provider for it, and `ashlar` does so once for a binary. What the same command costs for a state
-//! without any object is taken off.
+//! that Terraform starts the provider for it, and `ashlar` does so once for a binary. What the same command costs with one
+//! object of the provider `random`, whose schema is small, is taken off: all but the schema's size is the same there.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -36,17 +36,22 @@ const OBJECT: &str = r#"{"mode":"managed","type":"aws_vpc","name":"one",
   "provider":"provider[\"registry.terraform.io/hashicorp/aws\"]",
   "instances":[{"schema_version":1,"attributes":{"id":"vpc-1","cidr_block":"10.0.0.0/16"},"sensitive_attributes":[]}]}"#;
 
-fn state(objects: &str) -> String {
+const SMALL_CONFIG: &str = "resource \"random_id\" \"one\" {\n  byte_length = 8\n}\n";
+const SMALL_OBJECT: &str = r#"{"mode":"managed","type":"random_id","name":"one",
+  "provider":"provider[\"registry.terraform.io/hashicorp/random\"]",
+  "instances":[{"schema_version":0,"attributes":{"id":"AAAAAAAAAAA","byte_length":8},"sensitive_attributes":[]}]}"#;
+
+fn state(object: &str) -> String {
     format!(
-        r#"{{"version":4,"terraform_version":"1.15.5","serial":1,"lineage":"bench","outputs":{{}},"resources":[{objects}]}}"#
+        r#"{{"version":4,"terraform_version":"1.15.5","serial":1,"lineage":"bench","outputs":{{}},"resources":[{object}]}}"#
     )
 }
 
 /// A folder with a configuration and a state.
-fn folder(at: &Path, config: &str, objects: &str) -> Result<()> {
+fn folder(at: &Path, config: &str, object: &str) -> Result<()> {
     fs::create_dir_all(at).with_context(|| format!("cannot make {}", at.display()))?;
     fs::write(at.join("main.tf"), config)?;
-    Ok(fs::write(at.join("terraform.tfstate"), state(objects))?)
+    Ok(fs::write(at.join("terraform.tfstate"), state(object))?)
 }
 
 pub(super) fn run(args: &Args) -> Result<()> {
@@ -54,7 +59,7 @@ pub(super) fn run(args: &Args) -> Result<()> {
         Some(program) => std::path::absolute(program)?,
         None => build_ashlar(Profile::Release)?,
     };
-    let tools = tools::build(&[Group::Terraform, Group::Clouds])?;
+    let tools = tools::build(&[Group::Terraform, Group::Providers, Group::Clouds])?;
     let scratch = layout::cache()?
         .join("bench")
         .join(std::process::id().to_string());
@@ -63,17 +68,19 @@ pub(super) fn run(args: &Args) -> Result<()> {
     process::remove_folder(&scratch)?;
     let mut section = format!("{machine}\n\n");
     section.push_str(
-        "| program | wall | CPU | peak of the program | more than without the schema: wall | peak |\n|---|---:|---:|---:|---:|---:|\n",
+        "| program | wall | CPU | peak of the program | peak of its plugins | more than with a small schema: wall | peak of the program |\n\
+         |---|---:|---:|---:|---:|---:|---:|\n",
     );
-    for (name, cost, base) in measured? {
+    for (name, (cost, plugins), base) in measured? {
         let more = cost.wall.saturating_sub(base.wall);
         // Writing to a String cannot fail.
         let _ = writeln!(
             section,
-            "| {name} | {:.0} ms | {:.0} ms | {:.0} MB | {:.0} ms | {:.1} MB |",
+            "| {name} | {:.0} ms | {:.0} ms | {:.0} MB | {:.0} MB | {:.0} ms | {:.1} MB |",
             cost.wall.as_secs_f64() * 1e3,
             cost.cpu.as_secs_f64() * 1e3,
             cost.peak as f64 / 1e6,
+            plugins as f64 / 1e6,
             more.as_secs_f64() * 1e3,
             cost.peak.saturating_sub(base.peak) as f64 / 1e6,
         );
@@ -81,58 +88,71 @@ pub(super) fn run(args: &Args) -> Result<()> {
     table::publish("schema", &section, args.write)
 }
 
-/// The medians of each program, with what the command costs it without the schema.
-fn measure_all(
-    args: &Args,
-    ashlar: &Path,
-    tools: &Tools,
-    scratch: &Path,
-) -> Result<Vec<(&'static str, Cost, Cost)>> {
-    let (with, without) = (scratch.join("with"), scratch.join("without"));
-    folder(&with, CONFIG, OBJECT)?;
-    folder(&without, "", "")?;
+/// What one command costs, with the peak of its plugins.
+type Measured = (Cost, u64);
+
+/// A program's name, what it costs, and what it costs with a small schema.
+type Row = (&'static str, Measured, Cost);
+
+/// The medians of each program.
+fn measure_all(args: &Args, ashlar: &Path, tools: &Tools, scratch: &Path) -> Result<Vec<Row>> {
+    let large = scratch.join("large");
+    let small = scratch.join("small");
+    folder(&large, CONFIG, OBJECT)?;
+    folder(&small, SMALL_CONFIG, SMALL_OBJECT)?;
     let kept = scratch.join("kept");
-    let ours = |dir: &Path| -> Result<Command> {
+    let ours = |dir: &Path, mirror: &str| -> Result<Command> {
         let mut command = Command::new(ashlar);
         command
             .args(["show", "-json", "--dir"])
             .arg(dir)
             .arg("--mirror")
-            .arg(tools.path("ASHLAR_CLOUD_MIRROR")?)
+            .arg(tools.path(mirror)?)
             .env("XDG_CACHE_HOME", &kept);
         Ok(command)
     };
-    let theirs = |dir: &Path, arguments: &[&str]| -> Result<Command> {
+    let theirs = |dir: &Path, config: &str, arguments: &[&str]| -> Result<Command> {
         let mut command = Command::new(tools.path("ASHLAR_TERRAFORM")?);
         command
             .args(arguments)
             .current_dir(dir)
-            .env("TF_CLI_CONFIG_FILE", tools.path("ASHLAR_CLOUD_TERRAFORM_CONFIG")?)
+            .env("TF_CLI_CONFIG_FILE", tools.path(config)?)
             .env("CHECKPOINT_DISABLE", "1");
         Ok(command)
     };
-    for dir in [&with, &without] {
-        process::output(&mut theirs(dir, &["init", "-input=false", "-no-color"])?)?;
-    }
+    let places = [
+        (&large, "ASHLAR_CLOUD_MIRROR", "ASHLAR_CLOUD_TERRAFORM_CONFIG", "aws_vpc"),
+        (&small, "ASHLAR_PLUGIN_MIRROR", "ASHLAR_TERRAFORM_CONFIG", "random_id"),
+    ];
     let log = scratch.join("log");
-    let (mut first, mut later, mut peer) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut own_base, mut peer_base) = (Vec::new(), Vec::new());
+    // By folder: the first time, from then on, the peer.
+    let mut all: [[Vec<Measured>; 3]; 2] = Default::default();
+    for (dir, _, config, _) in &places {
+        process::output(&mut theirs(dir, config, &["init", "-input=false", "-no-color"])?)?;
+    }
     for _ in 0..args.runs {
         process::remove_folder(&kept)?;
-        first.push(measure::run_with_plugins(&mut ours(&with)?, &log)?.0);
-        let told = fs::read_to_string(&log)?;
-        anyhow::ensure!(told.contains("aws_vpc"), "the object is not shown: {told}");
-        later.push(measure::run(&mut ours(&with)?, &log)?);
-        own_base.push(measure::run(&mut ours(&without)?, &log)?);
-        let show = ["show", "-json"];
-        peer.push(measure::run_with_plugins(&mut theirs(&with, &show)?, &log)?.0);
-        peer_base.push(measure::run(&mut theirs(&without, &show)?, &log)?);
+        for ((dir, mirror, config, shown), [first, later, peer]) in places.iter().zip(&mut all) {
+            for (costs, mut command) in [
+                (first, ours(dir, mirror)?),
+                (later, ours(dir, mirror)?),
+                (peer, theirs(dir, config, &["show", "-json"])?),
+            ] {
+                costs.push(measure::run_with_plugins(&mut command, &log)?);
+                let told = fs::read_to_string(&log)?;
+                anyhow::ensure!(told.contains(shown), "the object is not shown: {told}");
+            }
+        }
     }
-    let median = |costs: &[Cost]| measure::median(costs).context("nothing was measured");
-    let (own_base, peer_base) = (median(&own_base)?, median(&peer_base)?);
-    Ok(vec![
-        ("Ashlar, the first time", median(&first)?, own_base),
-        ("Ashlar, from then on", median(&later)?, own_base),
-        ("Terraform", median(&peer)?, peer_base),
-    ])
+    let median = |costs: &[Measured]| {
+        let (costs, mut plugins): (Vec<_>, Vec<_>) = costs.iter().copied().unzip();
+        plugins.sort_unstable();
+        let median = measure::median(&costs).zip(plugins.get(costs.len().saturating_sub(1) / 2).copied());
+        median.context("nothing was measured")
+    };
+    let [large, small] = all;
+    let names = ["Ashlar, the first time", "Ashlar, from then on", "Terraform"];
+    let rows = names.into_iter().zip(large.iter().zip(&small));
+    rows.map(|(name, (large, small))| Ok((name, median(large)?, median(small)?.0)))
+        .collect()
 }
