@@ -8,6 +8,7 @@ use ashlar_api::{ApprovalPolicy, Basis, Workspace};
 use ashlar_diag::{Diags, Sources};
 use ashlar_plan::{Action, Plan, wire};
 use ashlar_port::{Record, RunStore, StopFlag};
+use ashlar_provider::Taken;
 use ashlar_runner::{ApplyOutcome, ApplyRequest};
 use ashlar_state::settled_as;
 use ashlar_store::{
@@ -21,7 +22,7 @@ use crate::{
     decide::{Decision, decide_at_its_turn},
     ended::{APPLY_FAILED, Ended, Fault, INTERRUPTED, Outcome, SETTLE_FAILED},
     inputs::Inputs,
-    job::{Held, Job, apart, plain},
+    job::{Held, Job, apart, plain, until_stopped},
     kept::{Kept, Naming, name},
     message::{Secrets, errors},
     observe::{address_of, observe_afresh},
@@ -36,13 +37,17 @@ const BROKEN_OFF: Duration = Duration::from_secs(1800);
 
 /// Applies the plan with this digest.
 pub(crate) async fn run(job: Job, digest: String) -> Ended {
+    // Before there is anything that others wait for, and before the gate is asked again.
+    let Some(sidecars) = until_stopped(&job.tracked.stop, take_sidecars(&job, &digest)).await else {
+        return job.interrupted("It was stopped before it began.");
+    };
     let permits = job.context.apply_permits.clone();
     let held = match job.begin(&permits, "OperationTypeApply").await {
         Ok(held) => held,
         Err(ended) => return ended,
     };
     let ended = match confirm(&job, &digest).await {
-        Ok(inputs) => attempt(&job, &held, &digest, inputs).await,
+        Ok(inputs) => attempt(&job, &held, &digest, inputs, sidecars.as_ref()).await,
         Err(outcome) => job.end(Some(&held.recovered), outcome),
     };
     held.finish().await;
@@ -72,6 +77,26 @@ pub(crate) async fn run(job: Job, digest: String) -> Ended {
     }
 }
 
+/// Waits for the sidecars that the plan was made with. A plan that cannot be read has none; why, the run tells.
+async fn take_sidecars(job: &Job, digest: &str) -> Option<Taken> {
+    if job.context.sidecars.is_empty() {
+        return None;
+    }
+    let bytes = plan_store(job).load(digest).await.ok()??;
+    let (stored, _) = Kept::decode(&bytes).ok()?.open();
+    let plan = wire::decode(&stored).ok()?;
+    Some(job.context.take_sidecars(&job.place.namespace, &plan).await)
+}
+
+fn plan_store(job: &Job) -> PlanStore {
+    PlanStore::new(
+        &job.context.client,
+        &job.context.key,
+        &job.place.namespace,
+        job.place.owner.clone(),
+    )
+}
+
 /// Asks the gate again, now that the lock is held: the run may have waited long for its turn, and the approval may have been
 /// taken back, the workspace suspended or an input changed. Gives the inputs as they are now, if they can be had.
 async fn confirm(job: &Job, digest: &str) -> Result<Option<Inputs>, Outcome> {
@@ -91,7 +116,13 @@ async fn confirm(job: &Job, digest: &str) -> Result<Option<Inputs>, Outcome> {
     }
 }
 
-async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -> Ended {
+async fn attempt(
+    job: &Job,
+    held: &Held,
+    digest: &str,
+    inputs: Option<Inputs>,
+    sidecars: Option<&Taken>,
+) -> Ended {
     let recovered = &held.recovered;
     let superseded = |why: &str| {
         job.end(
@@ -102,12 +133,7 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
             },
         )
     };
-    let plans = PlanStore::new(
-        &job.context.client,
-        &job.context.key,
-        &job.place.namespace,
-        job.place.owner.clone(),
-    );
+    let plans = plan_store(job);
     let bytes = match plans.load(digest).await {
         Ok(Some(bytes)) => bytes,
         Ok(None) => return superseded("It is no longer stored."),
@@ -182,7 +208,10 @@ async fn attempt(job: &Job, held: &Held, digest: &str, inputs: Option<Inputs>) -
         stop: &job.tracked.stop,
         patience: job.context.patience,
     };
-    let settings = job.settings(&folder);
+    let settings = match sidecars {
+        Some(_) => job.settings(&folder).of_one_run(),
+        None => job.settings(&folder),
+    };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {
         tokio::select! {

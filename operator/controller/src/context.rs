@@ -7,7 +7,8 @@ use std::{
 
 use ashlar_addr::Provider;
 use ashlar_api::{LockStatus, Workspace};
-use ashlar_provider::{Sidecar, WarmPool};
+use ashlar_plan::Plan;
+use ashlar_provider::{Sidecar, Taken, WarmPool};
 use ashlar_runner::{Patience, Settings, Warm};
 use ashlar_sources::Fetcher;
 use ashlar_store::kube::{OperatorKey, Presence, SecretStates};
@@ -79,14 +80,26 @@ impl Context {
             tenant: format!("{namespace}/{uid}").into(),
             anchor: folder,
         });
+        Settings {
+            states: Some(Arc::new(states)),
+            warm,
+            ..self.with_sidecars_of(namespace)
+        }
+    }
+
+    /// The settings with the sidecars that workspaces of a namespace use.
+    fn with_sidecars_of(&self, namespace: &str) -> Settings {
         let offered = self.sidecars.iter().filter(|(_, one)| one.serves(namespace));
         let sidecars = offered.map(|(provider, one)| (provider.clone(), one.clone()));
         Settings {
-            states: Some(Arc::new(states)),
             sidecars: Arc::new(sidecars.collect()),
-            warm,
             ..self.settings.clone()
         }
+    }
+
+    /// Waits for the sidecars that a plan of a workspace in this namespace was made with.
+    pub(crate) async fn take_sidecars(&self, namespace: &str, plan: &Plan) -> Taken {
+        self.with_sidecars_of(namespace).take_sidecars(plan).await
     }
 }
 

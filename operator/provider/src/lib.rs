@@ -45,7 +45,7 @@ pub use process::{Environment, LaunchOptions, Launcher};
 pub use program::{Ending, Program};
 pub use relay::{Listen, relay};
 pub use schema_cache::{Binary, SchemaCache};
-pub use sidecar::{REATTACH, Sidecar, Turns};
+pub use sidecar::{REATTACH, Sidecar, Taken, Turns};
 pub use warm::{Anchor, WarmPool};
 pub use warm_counts::WarmCounts;
 pub use warm_rules::{Ended, WarmLimits};

@@ -7,7 +7,7 @@
 use std::{
     collections::BTreeMap,
     sync::{Arc, OnceLock},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use ashlar_diag::{Diag, Diags};
@@ -23,9 +23,12 @@ use crate::{
     plugin::{OneConfig, Plugin, PluginOptions},
     process::Environment,
     schema_cache::{Binary, BinaryId, SchemaCache},
-    sidecar::{Sidecar, Turns},
+    sidecar::{Sidecar, Taken, Turns},
     warm::{Anchor, Idle, Key, Voice, WarmPool, digest_of, place_of},
 };
+
+/// How long a run waits for sidecars that another run has. It holds up others meanwhile, so it does not wait for hours.
+const PATIENCE: Duration = Duration::from_secs(120);
 
 /// The providers of one run.
 pub struct Plugins {
@@ -37,7 +40,7 @@ pub struct Plugins {
     warm: Option<Warmth>,
     turns: Arc<Turns>,
     /// The turns with sidecars, once any was needed.
-    taken: tokio::sync::Mutex<Option<Vec<tokio::sync::OwnedMutexGuard<()>>>>,
+    taken: tokio::sync::Mutex<Option<Taken>>,
 }
 
 /// Where processes come from that an earlier run left, and go to at the end of this one.
@@ -125,7 +128,8 @@ impl Plugins {
                 Program::Elsewhere(sidecar, _) => Some(sidecar),
                 Program::Here(_) => None,
             });
-            *taken = Some(self.turns.take(sidecars).await);
+            let turns = tokio::time::timeout(PATIENCE, self.turns.take(sidecars)).await;
+            *taken = Some(turns.map_err(|_| in_use_elsewhere(provider, sidecar))?);
         }
         drop(taken);
         Plugin::attach(provider, sidecar, config.clone(), &self.options).await
@@ -361,4 +365,14 @@ impl Warmth {
             config,
         }
     }
+}
+
+fn in_use_elsewhere(provider: &ashlar_addr::Provider, sidecar: &Sidecar) -> Diag {
+    let detail = format!(
+        "{} runs as a sidecar at {sidecar}, which serves one run at a time, and others have had it, or another sidecar that this \
+         run needs, for {} s. Try again, or run more sidecars and give each to fewer namespaces.",
+        provider.for_display(),
+        PATIENCE.as_secs()
+    );
+    Diag::error("Provider in use by another run", detail)
 }

@@ -191,10 +191,15 @@ fn generation(version: Option<u64>) -> Result<Generation, String> {
 #[derive(Default)]
 pub struct Turns(Mutex<BTreeMap<String, Arc<Turn<()>>>>);
 
+/// The sidecars that a run has alone, until this is dropped.
+pub struct Taken(
+    #[cfg_attr(not(test), expect(dead_code, reason = "held, never looked at"))] Vec<OwnedMutexGuard<()>>,
+);
+
 impl Turns {
     /// Waits until all of these are free, and has them until what it gives is dropped. Every run takes them in the same order, so
     /// no two wait for each other.
-    pub(crate) async fn take(&self, sidecars: impl Iterator<Item = &Sidecar>) -> Vec<OwnedMutexGuard<()>> {
+    pub async fn take<'s>(&self, sidecars: impl Iterator<Item = &'s Sidecar>) -> Taken {
         let mut places: Vec<String> = sidecars
             .filter(|sidecar| sidecar.takes_turns)
             .map(ToString::to_string)
@@ -209,7 +214,7 @@ impl Turns {
             };
             taken.push(turn.lock_owned().await);
         }
-        taken
+        Taken(taken)
     }
 }
 
@@ -317,17 +322,17 @@ mod tests {
         let turns = Turns::default();
         let (a, b) = (sidecar("/a"), sidecar("/b"));
         let first = turns.take([&a, &b, &a].into_iter()).await;
-        assert_eq!(first.len(), 2);
+        assert_eq!(first.0.len(), 2);
         let second = turns.take([&b, &a].into_iter());
         tokio::pin!(second);
         let soon = std::time::Duration::from_millis(20);
         assert!(tokio::time::timeout(soon, &mut second).await.is_err());
         drop(first);
-        assert_eq!(second.await.len(), 2);
+        assert_eq!(second.await.0.len(), 2);
         let free = Sidecar {
             takes_turns: false,
             ..a.clone()
         };
-        assert!(turns.take(std::iter::once(&free)).await.is_empty());
+        assert!(turns.take(std::iter::once(&free)).await.0.is_empty());
     }
 }

@@ -4,8 +4,9 @@ use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use ashlar_addr::Provider;
 use ashlar_install::Installer;
+use ashlar_plan::Plan;
 use ashlar_port::States;
-use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, Sidecar, Turns, WarmPool};
+use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, Sidecar, Taken, Turns, WarmPool};
 use ashlar_provisioner::Rules;
 
 /// Settings of a process that runs workspaces.
@@ -35,6 +36,26 @@ pub struct Settings {
     pub turns: Arc<Turns>,
     /// Schemas known already.
     pub schemas: Arc<SchemaCache>,
+}
+
+impl Settings {
+    /// Waits for the sidecars that a plan was made with, however long others have them; nobody else has them until what this gives
+    /// is dropped. The run itself then has [`Settings::of_one_run`].
+    pub async fn take_sidecars(&self, plan: &Plan) -> Taken {
+        let used = plan.providers.iter().filter_map(|pin| {
+            let sidecar = self.sidecars.get(&pin.provider)?;
+            (sidecar.pin() == pin.digest).then_some(sidecar)
+        });
+        self.turns.take(used).await
+    }
+
+    /// The same for a run that has its sidecars alone already.
+    pub fn of_one_run(self) -> Self {
+        Self {
+            turns: Arc::default(),
+            ..self
+        }
+    }
 }
 
 /// Providers that outlive a run.

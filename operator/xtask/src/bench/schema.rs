@@ -121,8 +121,18 @@ fn measure_all(args: &Args, ashlar: &Path, tools: &Tools, scratch: &Path) -> Res
         Ok(command)
     };
     let places = [
-        (&large, "ASHLAR_CLOUD_MIRROR", "ASHLAR_CLOUD_TERRAFORM_CONFIG", "aws_vpc"),
-        (&small, "ASHLAR_PLUGIN_MIRROR", "ASHLAR_TERRAFORM_CONFIG", "random_id"),
+        (
+            &large,
+            "ASHLAR_CLOUD_MIRROR",
+            "ASHLAR_CLOUD_TERRAFORM_CONFIG",
+            "aws_vpc",
+        ),
+        (
+            &small,
+            "ASHLAR_PLUGIN_MIRROR",
+            "ASHLAR_TERRAFORM_CONFIG",
+            "random_id",
+        ),
     ];
     let log = scratch.join("log");
     // By folder: the first time, from then on, the peer.
