@@ -98,6 +98,29 @@ fn objects_are_updated_replaced_and_destroyed_with_their_workspace() -> Result<(
 }
 
 #[test]
+fn what_is_gone_already_leaves_the_state_and_nobody_is_asked() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "gone")?;
+    let _operator = Operator::start(&namespace, &[])?;
+    let spec = json!({"approval": {"policy": "Manual"}, "deletionPolicy": "Destroy"});
+    namespace.apply(&with(&namespace, 1, "red", &[], &spec))?;
+    let made = namespace.pending(kiln::NAME, "")?;
+    namespace.approve(kiln::NAME, &made)?;
+    namespace.wait_for(kiln::NAME, "Ready", "True")?;
+    namespace.world.break_pot("pot-base-1")?;
+    namespace.kubectl(&["delete", "workspaces.ashlar.dev", kiln::NAME, "--wait=false"])?;
+    // The plan has nothing to destroy. The state says so too then, and goes.
+    namespace.wait_gone(kiln::NAME)?;
+    for (kind, name) in [
+        ("secret", "tfstate-default-pots"),
+        ("lease", "lock-tfstate-default-pots"),
+    ] {
+        assert!(namespace.get(kind, name)?.is_none(), "{kind} {name}");
+    }
+    Ok(())
+}
+
+#[test]
 fn a_destroy_waits_for_its_approval_on_the_object_that_goes() -> Result<()> {
     let bench = Bench::open()?;
     let namespace = Namespace::new(&bench, "destroy")?;

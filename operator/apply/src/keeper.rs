@@ -81,33 +81,36 @@ impl<'a> Keeper<'a> {
         inner.dirty = true;
     }
 
-    /// Takes over what a provider did: into the journal if its doing was journalled, and into the state.
+    /// Takes over what a provider did, into the state and the journal. Where it had `effects` this waits until that is durable; else
+    /// it is enough that nothing later becomes durable without it.
     pub(crate) async fn outcome(
         &self,
         address: &ResourceInstance,
         deposed: Option<DeposedKey>,
         provider: &ProviderConfig,
         object: Option<Arc<Object>>,
-        journalled: bool,
+        effects: bool,
     ) -> Result<(), Diags> {
-        let record = if journalled {
-            let bytes = object
-                .as_ref()
-                .map(|object| ashlar_state::outcome_object(address, deposed, provider, object))
-                .transpose()?;
-            Some(Record::Outcome(Outcome {
-                subject: Subject::Object(address.clone(), deposed),
-                object: bytes,
-            }))
-        } else {
-            None
-        };
+        let bytes = object
+            .as_ref()
+            .map(|object| ashlar_state::outcome_object(address, deposed, provider, object))
+            .transpose()?;
+        let record = Record::Outcome(Outcome {
+            subject: Subject::Object(address.clone(), deposed),
+            object: bytes,
+        });
         // State first: a save that begins before the record is durable then contains more than it says it covers.
         self.change(|state| state.set(address, deposed, provider, object));
-        if let Some(record) = record {
-            self.ledger.note(record).await;
-        }
+        self.record(record, effects).await;
         Ok(())
+    }
+
+    async fn record(&self, record: Record, effects: bool) {
+        if effects {
+            self.ledger.note(record).await;
+        } else {
+            self.ledger.add(record);
+        }
     }
 
     /// Moves an object between its current and its deposed place: one record, so that it is never in both or in none.
@@ -117,24 +120,20 @@ impl<'a> Keeper<'a> {
         from: Option<DeposedKey>,
         to: Option<DeposedKey>,
         provider: &ProviderConfig,
-        journalled: bool,
+        effects: bool,
     ) -> Result<(), Diags> {
         let Some(object) = self.read(|state| state.object(address, from).cloned()) else {
             return Ok(());
         };
         let object = ashlar_state::outcome_object(address, from, provider, &object)?;
         self.change(|state| state.relocate(address, from, to));
-        if journalled {
-            let address = address.clone();
-            self.ledger
-                .note(Record::Moved(Moved {
-                    address,
-                    from,
-                    to,
-                    object,
-                }))
-                .await;
-        }
+        let moved = Moved {
+            address: address.clone(),
+            from,
+            to,
+            object,
+        };
+        self.record(Record::Moved(moved), effects).await;
         Ok(())
     }
 
@@ -262,6 +261,22 @@ mod tests {
             )
             .await
             .unwrap();
+    }
+
+    #[test]
+    fn what_had_no_effects_is_in_the_journal_before_what_follows_it() {
+        let store = Fake::default();
+        let keeper = keeper(&store);
+        let provider = "provider[\"terraform.io/builtin/terraform\"]".parse().unwrap();
+        block_on(async {
+            keeper
+                .outcome(&"t.a".parse().unwrap(), None, &provider, Some(object("a")), false)
+                .await
+                .unwrap();
+            assert_eq!(store.journalled(), "", "it waits for nobody");
+            made(&keeper, "t.b").await;
+            assert_eq!(store.journalled(), "t.a t.b");
+        });
     }
 
     #[test]

@@ -52,6 +52,11 @@ impl<'a> Ledger<'a> {
         }
     }
 
+    /// Takes a record that becomes durable with the next write: no later record does without it.
+    pub(crate) fn add(&self, record: Record) {
+        self.hand_in(record);
+    }
+
     /// Makes a record of what was done durable. Where that fails it is tried again with the next write.
     pub(crate) async fn note(&self, record: Record) {
         let mine = self.hand_in(record);

@@ -108,6 +108,8 @@ pub(crate) struct Run<'a> {
     /// The plan's changes by resource.
     pub(crate) changes: HashMap<AbsResource, Vec<usize>>,
     expansions: Mutex<HashMap<AbsResource, Arc<Expansion>>>,
+    /// Does the state that the steps go on from differ from the stored one?
+    is_news: bool,
 }
 
 /// Applies a plan. The state is saved when this returns, also after errors.
@@ -247,9 +249,8 @@ impl<'a> Run<'a> {
                 _ => {}
             }
         }
-        let dirty = !ashlar_state::same_content(&state, &plan.previous_state)
-            || plan.has_changes()
-            || state.serial == 0;
+        let is_news = !ashlar_state::same_content(&state, &plan.previous_state);
+        let dirty = is_news || plan.has_changes() || state.serial == 0;
         let mut changes: HashMap<AbsResource, Vec<usize>> = HashMap::new();
         let mut visited = HashSet::new();
         for (at, change) in plan.changes.iter().enumerate() {
@@ -282,12 +283,18 @@ impl<'a> Run<'a> {
             instances,
             changes,
             expansions: Mutex::default(),
+            is_news,
         }
     }
 
     /// Runs all steps; tells whether it was stopped before the end.
     async fn drive(&self, stop: &StopFlag, patience: Patience, diags: &mut Diags) -> bool {
         self.tell_imports();
+        if self.is_news {
+            // The journal goes on from what is stored: over a state in which nothing was moved, say, an object's outcome would
+            // make a second one of it. Where this fails, nothing is started.
+            self.keeper.save().await;
+        }
         let mut walk = self.step_graph().walk();
         let mut running = FuturesUnordered::new();
         let mut saving: BoxFuture<'_, ()> = futures::future::pending().boxed();

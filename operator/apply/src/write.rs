@@ -370,13 +370,13 @@ impl Run<'_> {
         }
         let identity = identity.filter(|_| is_known);
         let failed = diags.has_errors();
-        let journalled = provider.has_effects() || provisioned;
+        let effects = provider.has_effects() || provisioned;
         let old: Option<Arc<Object>> = self.keeper.read(|state| state.current(&change.address).cloned());
         if value.is_null() {
             // Nothing new exists as far as is known: what was there stays.
             if heard {
                 self.keeper
-                    .outcome(&change.address, None, &change.provider, old, journalled)
+                    .outcome(&change.address, None, &change.provider, old, effects)
                     .await?;
             }
             return Err(std::mem::take(diags));
@@ -397,7 +397,7 @@ impl Run<'_> {
         let kept = if provisioned { tainted(&live) } else { live.clone() };
         let object = to_object(&kept, instance.schema)?;
         self.keeper
-            .outcome(&change.address, None, &change.provider, Some(object), journalled)
+            .outcome(&change.address, None, &change.provider, Some(object), effects)
             .await?;
         if failed {
             Err(std::mem::take(diags))

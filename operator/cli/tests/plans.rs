@@ -472,3 +472,30 @@ fn a_lock_that_another_holds_is_waited_for() {
     drop(store);
     assert!(waiting.wait_with_output().unwrap().status.success());
 }
+
+#[test]
+fn what_a_plan_without_changes_found_out_is_kept() {
+    let two = |more: &str| {
+        format!(
+            "resource \"terraform_data\" \"a\" {{}}\nresource \"terraform_data\" \"b\" {{\n  input = 1\n{more}}}\n"
+        )
+    };
+    let folder = folder(&two(""));
+    let path = folder.path();
+    done(path, &["apply", "--auto-approve"]);
+    let more = "  depends_on = [terraform_data.a]\n  lifecycle {\n    create_before_destroy = true\n  }\n";
+    std::fs::write(path.join("main.tf"), two(more)).unwrap();
+    // Nobody is asked: nothing is done to any object.
+    let told = done(path, &["apply", "--no-input"]);
+    assert!(told.contains("0 added, 0 changed, 0 destroyed"), "{told}");
+    let state: Json =
+        serde_json::from_slice(&std::fs::read(path.join("terraform.tfstate")).unwrap()).unwrap();
+    let b = &state["resources"][1]["instances"][0];
+    assert_eq!(b["dependencies"], json!(["terraform_data.a"]), "{state}");
+    assert_eq!(b["create_before_destroy"], true, "{state}");
+    let serial = state["serial"].clone();
+    done(path, &["apply", "--no-input"]);
+    let state: Json =
+        serde_json::from_slice(&std::fs::read(path.join("terraform.tfstate")).unwrap()).unwrap();
+    assert_eq!(state["serial"], serial, "nothing new, so nothing is written");
+}

@@ -224,7 +224,8 @@ async fn attempt(
             return job.end(Some(&held.recovered), Outcome::Failed(fault));
         }
     };
-    let refresh = options.refresh;
+    // What was not looked at is not settled.
+    let reads_all = options.refresh && options.selection.is_whole();
     let package = ready.package.clone();
     let folder = match job.lay_out(ready.package).await {
         Ok(folder) => folder,
@@ -260,11 +261,20 @@ async fn attempt(
     let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {
         return faulty(&diags, &sources, &secrets, &held.recovered);
     };
-    if refresh && let Err(diags) = settle_read(held).await {
-        return faulty(&diags, &sources, &secrets, &held.recovered);
-    }
+    let settled = if reads_all { settle_read(held).await } else { Ok(0) };
+    let settled = match settled {
+        Ok(settled) => settled,
+        Err(diags) => return faulty(&diags, &sources, &secrets, &held.recovered),
+    };
     // Whoever plans on a state first has it, until that workspace goes.
     if let Err(diags) = held.store.claim().await {
+        return faulty(&diags, &sources, &secrets, &held.recovered);
+    }
+    let keeps = asked.whole || job.spec.mode != ashlar_api::Mode::PlanOnly;
+    if keeps
+        && asked.kind != PlanKind::Refresh
+        && let Err(diags) = keep_found_out(held, &plan, settled).await
+    {
         return faulty(&diags, &sources, &secrets, &held.recovered);
     }
     let basis = Basis {
@@ -491,9 +501,21 @@ fn addresses<T: FromStr>(field: &str, what: &str, texts: &[String]) -> Result<Ve
     read.collect()
 }
 
+/// Keeps what a plan found out that has nothing to do, as Terraform's apply does: objects that are gone, what data sources say. It
+/// changes nothing but what is known, so nobody is asked. `settled`: how many records the journal got in this run.
+async fn keep_found_out(held: &mut Held, plan: &Plan, settled: usize) -> Result<(), Diags> {
+    let Some(state) = plan.found_out() else {
+        return Ok(());
+    };
+    let bytes = ashlar_state::write(&state, plan.options.dialect.version())?;
+    held.store.save(bytes, settled).await?;
+    held.recovered.state = state;
+    Ok(())
+}
+
 /// Settles uncertain changes of objects that the state knows and the plan has just read: what the plan says of them is
-/// how they are.
-async fn settle_read(held: &mut Held) -> Result<(), Diags> {
+/// how they are. Gives the number of records that the journal got.
+async fn settle_read(held: &mut Held) -> Result<usize, Diags> {
     let recovered = &mut held.recovered;
     let mut records = Vec::new();
     for intent in &recovered.uncertain {
@@ -509,19 +531,18 @@ async fn settle_read(held: &mut Held) -> Result<(), Diags> {
         records.push((intent.clone(), outcome));
     }
     if records.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     recovered
         .uncertain
         .retain(|intent| !records.iter().any(|(settled, _)| settled == intent));
-    held.store
-        .journal(
-            records
-                .into_iter()
-                .map(|(_, outcome)| Record::Outcome(outcome))
-                .collect(),
-        )
-        .await
+    let records: Vec<_> = records
+        .into_iter()
+        .map(|(_, outcome)| Record::Outcome(outcome))
+        .collect();
+    let count = records.len();
+    held.store.journal(records).await?;
+    Ok(count)
 }
 
 fn plan_status(

@@ -10,6 +10,7 @@ pub mod digest;
 mod engine;
 mod ephemeral;
 mod expand;
+mod found_out;
 mod function_results;
 mod generate;
 mod imports;

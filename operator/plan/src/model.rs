@@ -464,6 +464,7 @@ impl Plan {
                 let known = |output: &&OutputChange| output.after.is_wholly_known();
                 self.drift.iter().any(|change| change.action != Action::NoOp)
                     || self.deposed_have_changed()
+                    || self.data_have_changed()
                     || self.changed_outputs().filter(known).count() > 0
                     || !self.invocations.is_empty()
                     || self.notes_changed()
@@ -486,6 +487,20 @@ impl Plan {
         };
         let (before, after) = (deposed(&self.previous_state), deposed(&self.prior_state));
         before.len() != after.len() || before.iter().any(|one| !after.contains(one))
+    }
+
+    /// Does a data source say something else than before, or is one there that was not, or gone? Drift tells of none.
+    fn data_have_changed(&self) -> bool {
+        let read = |state: &State| {
+            let objects = state.objects();
+            let data = objects.filter(|(address, ..)| address.resource.resource.mode == ashlar_addr::Mode::Data);
+            let read = data.map(|(address, _, object)| {
+                let attributes = serde_json::from_slice::<serde_json::Value>(&object.attributes);
+                (address.clone(), attributes.unwrap_or_default())
+            });
+            read.collect::<BTreeMap<_, _>>()
+        };
+        read(&self.previous_state) != read(&self.prior_state)
     }
 
     /// Is something else noted of an object than before, beside its attributes: the order of its replacement, what the

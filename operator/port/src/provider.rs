@@ -285,7 +285,8 @@ pub trait Provider: Send + Sync {
     /// What it offers. Asked of the plugin at most once.
     async fn schema(&self) -> Result<Arc<ProviderSchema>, Diags>;
 
-    /// May its changes reach anything outside this process? Only then need they be journalled.
+    /// May its changes reach anything outside this process? Only then are they announced in the journal before they are begun, and
+    /// waited for until they stand there.
     fn has_effects(&self) -> bool {
         true
     }

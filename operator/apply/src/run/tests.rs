@@ -8,7 +8,7 @@ use ashlar_value::{Dialect, schema::ProviderSchema};
 use async_trait::async_trait;
 
 use super::*;
-use crate::fake::NoProvisioners;
+use crate::fake::{Fake, NoProvisioners};
 
 /// A world without providers, in which time stands still and nothing is kept.
 struct Nowhere;
@@ -89,29 +89,35 @@ fn plan(steps: Vec<Step>) -> Plan {
     }
 }
 
-/// Applies steps to a configuration without resources; the summaries of what was told.
-fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
-    let mut sources = Sources::new();
+fn loaded(text: &str) -> Tree {
     let (tree, faults) = ashlar_config::load(
         vec![("main.tf".into(), text.into())],
         Dialect::Terraform,
         &Default::default(),
         &mut (),
-        &mut sources,
+        &mut Sources::new(),
     );
     assert!(faults.is_empty(), "{faults}");
-    let plan = plan(steps);
+    tree
+}
+
+/// Applies steps to a configuration without resources; the summaries of what was told.
+fn summaries(text: &str, steps: Vec<Step>) -> Vec<String> {
+    applied(&loaded(text), &plan(steps), &Nowhere)
+}
+
+fn applied(tree: &Tree, plan: &Plan, store: &dyn RunStore) -> Vec<String> {
     let inputs = Inputs {
-        plan: &plan,
+        plan,
         variables: &plan.variables,
-        tree: &tree,
+        tree,
         schemas: &Schemas::new(),
         providers: &Nowhere,
         provisioners: &NoProvisioners,
         caps: &NoCaps,
         outside: &Nowhere,
         progress: &Unwatched,
-        store: &Nowhere,
+        store,
         stop: &StopFlag::new(),
         patience: Patience::default(),
         terraform_version: "1.15.5",
@@ -152,6 +158,23 @@ fn a_step_about_no_change_is_an_error() {
         summaries("", vec![local("a", &[7])]),
         ["Stored plan cannot be read"]
     );
+}
+
+#[test]
+fn nothing_is_started_before_what_planning_found_out_is_stored() {
+    let tree = loaded("");
+    let step = Step {
+        op: Op::Write(0),
+        after: Vec::new(),
+    };
+    let mut plan = plan(vec![step]);
+    let object = r#"{"version":4,"serial":1,"lineage":"of a test","outputs":{"o":{"value":1,"type":"number"}},"resources":[]}"#;
+    plan.previous_state = ashlar_state::read(object.as_bytes()).unwrap();
+    let store = Fake::default();
+    assert_eq!(applied(&tree, &plan, &store), ["Stored plan cannot be read"]);
+    store.fail(1);
+    // The save at the end succeeds, but nothing was begun.
+    assert_eq!(applied(&tree, &plan, &store), ["Storing the state was late"]);
 }
 
 #[test]

@@ -66,41 +66,35 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         return Ok(ExitCode::FAILURE);
     }
     let wants_apply = ready.plan.wants_apply();
-    if !wants_apply && recovered.uncertain.is_empty() {
-        tell_end(
-            printer,
-            Counts::default(),
-            destroy,
-            End::Complete,
-            &recovered.state,
-        );
-        return Ok(ExitCode::SUCCESS);
-    }
-    if !wants_apply {
+    let is_doubtful = !recovered.uncertain.is_empty();
+    if !wants_apply && is_doubtful {
         printer.note(UNSETTLED);
         if args.auto_approve {
             // Whatever is planned is approved, and that is nothing: they stay as they are.
             return Ok(ExitCode::SUCCESS);
         }
     }
-    printer.result(&format!("\nDigest: {}\n", ready.digest));
-    if args.plan.is_none() {
-        gate::pass(args, &ready.digest, printer)?;
-    }
-    let settled = settle(args, &recovered, &ready.plan, &store)
-        .await
-        .map_err(|diags| session.told(&diags, &Sources::new()))?;
-    store
-        .begin(&ready.digest)
-        .await
-        .map_err(|diags| session.told(&diags, &Sources::new()))?;
-    if !wants_apply {
-        // No run follows that would keep it.
-        keep_settled(&recovered.state, settled, &store)
+    // A plan that has nothing to do is applied as well, and nobody is asked: what it found out is stored.
+    if wants_apply || is_doubtful {
+        printer.result(&format!("\nDigest: {}\n", ready.digest));
+        if args.plan.is_none() {
+            gate::pass(args, &ready.digest, printer)?;
+        }
+        let settled = settle(args, &recovered, &ready.plan, &store)
             .await
             .map_err(|diags| session.told(&diags, &Sources::new()))?;
-        printer.result(SETTLED);
-        return Ok(ExitCode::SUCCESS);
+        store
+            .begin(&ready.digest)
+            .await
+            .map_err(|diags| session.told(&diags, &Sources::new()))?;
+        if !wants_apply {
+            // No run follows that would keep it.
+            keep_settled(&recovered.state, settled, &store)
+                .await
+                .map_err(|diags| session.told(&diags, &Sources::new()))?;
+            printer.result(SETTLED);
+            return Ok(ExitCode::SUCCESS);
+        }
     }
     let stop = StopFlag::new();
     asking::interrupts_are_taken();
