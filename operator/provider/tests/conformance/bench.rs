@@ -12,19 +12,15 @@ use std::{
     time::{Duration, Instant},
 };
 
-use ashlar_addr::{DeposedKey, Provider as Address};
-use ashlar_install::{Cache, Mirrors};
-use ashlar_port::{Outside, Provider, Providers};
-use ashlar_provider::{
-    Environment, Fence, LaunchOptions, Launcher, PluginOptions, Plugins, SchemaCache, Timeouts,
-};
+use ashlar_addr::Provider as Address;
+use ashlar_port::{Provider, Providers};
+use ashlar_provider::{Fence, LaunchOptions, Launcher, PluginOptions, Plugins, SchemaCache, Timeouts};
 use ashlar_value::Value;
-use async_trait::async_trait;
-use tempfile::TempDir;
 
 use crate::{
     log::{self, Line},
     model::Script,
+    setup::folders::{self, Folders},
 };
 
 /// The first argument that makes this program the launcher.
@@ -34,47 +30,9 @@ const MARKER: &str = "ASHLAR_CASE";
 /// What must not be shown.
 pub(crate) const SECRET: &str = "token-1";
 
-/// No provider here takes chance or time from us.
-struct NoOutside;
-
-#[async_trait]
-impl Outside for NoOutside {
-    fn now(&self) -> String {
-        unreachable!()
-    }
-    fn unix_ms(&self) -> u64 {
-        unreachable!()
-    }
-    fn uuid(&self) -> String {
-        unreachable!()
-    }
-    fn deposed_key(&self) -> DeposedKey {
-        unreachable!()
-    }
-    fn monotonic_ms(&self) -> u64 {
-        unreachable!()
-    }
-    async fn pause(&self, _ms: u64) {
-        unreachable!()
-    }
-}
-
-struct NoStates;
-
-#[async_trait]
-impl ashlar_port::States for NoStates {
-    async fn outputs(
-        &self,
-        _: &ashlar_port::StatePlace,
-        _: &str,
-    ) -> Result<Option<BTreeMap<Arc<str>, Value>>, String> {
-        unreachable!()
-    }
-}
-
 /// A place for one case.
 pub(crate) struct Bench {
-    root: TempDir,
+    folders: Folders,
     marker: String,
     address: Address,
     binary: PathBuf,
@@ -107,23 +65,16 @@ impl Bench {
             }
         });
         let mut bench = Self::new(source, PathBuf::new());
-        let mirrors = Mirrors {
-            folders: vec![MIRROR.clone()],
-            cache: Cache::new(bench.root.path().join("cache"), Cache::USUAL_BYTES),
-        };
-        let package = mirrors.select(&bench.address, &Default::default()).unwrap();
-        bench.binary = mirrors.binary(&bench.address, &package).unwrap();
+        bench.binary = bench.folders.binary(MIRROR.clone(), &bench.address);
         let world = bench.world().into_os_string();
         bench.with(vec![("KILN_DIR".into(), world)])
     }
 
     fn new(address: &str, binary: PathBuf) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        let root = tempfile::tempdir().unwrap();
-        fs::create_dir(root.path().join("world")).unwrap();
         let all = Some(Duration::from_secs(60));
         Self {
-            root,
+            folders: Folders::new(),
             marker: format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)),
             address: address.parse().unwrap(),
             binary,
@@ -166,7 +117,7 @@ impl Bench {
 
     /// The folder of the plugin's own things.
     pub(crate) fn world(&self) -> PathBuf {
-        self.root.path().join("world")
+        self.folders.world()
     }
 
     /// The provider's name as it is told.
@@ -182,32 +133,23 @@ impl Bench {
         let mut variables = self.variables.clone();
         variables.push((MARKER.into(), self.marker.clone().into()));
         let heard = self.heard.clone();
-        let options = PluginOptions {
-            launch: LaunchOptions {
-                launcher: Launcher {
-                    program: std::env::current_exe().unwrap(),
-                    arguments: vec![LAUNCH.into()],
-                },
-                fence: Fence::BestEffort,
-                environment: Environment::Only(variables),
-                working_folder: self.world(),
-                scratch: self.root.path().join("s"),
-                readable: Vec::new(),
-                writable: vec![self.world()],
-                redact: Arc::new(|text| text.replace(SECRET, "***")),
-                handshake: self.handshake,
-            },
-            timeouts: self.timeouts,
-            terraform_version: "1.15.5".to_owned(),
-            secrets: Arc::new(move |_, part| heard.lock().unwrap().push(part.clone())),
+        let launcher = Launcher {
+            program: std::env::current_exe().unwrap(),
+            arguments: vec![LAUNCH.into()],
         };
-        Plugins::new(
-            BTreeMap::from([(self.address.clone(), self.binary.clone().into())]),
-            options,
-            self.schemas.clone(),
-            Arc::new(NoOutside),
-            Arc::new(NoStates),
-        )
+        let launch = LaunchOptions {
+            fence: Fence::BestEffort,
+            redact: Arc::new(|text| text.replace(SECRET, "***")),
+            handshake: self.handshake,
+            ..self.folders.launch(launcher, variables)
+        };
+        let options = PluginOptions {
+            timeouts: self.timeouts,
+            secrets: Arc::new(move |_, part| heard.lock().unwrap().push(part.clone())),
+            ..folders::options(launch)
+        };
+        let binaries = BTreeMap::from([(self.address.clone(), self.binary.clone().into())]);
+        folders::plugins(binaries, options, self.schemas.clone())
     }
 
     /// A process that has told its schema, or what went wrong with that.
@@ -241,11 +183,6 @@ impl Bench {
         });
         found.collect()
     }
-
-    /// How many private folders of processes there are.
-    fn folders(&self) -> usize {
-        fs::read_dir(self.root.path().join("s")).map_or(0, Iterator::count)
-    }
 }
 
 impl Drop for Bench {
@@ -255,12 +192,12 @@ impl Drop for Bench {
         }
         let look = || {
             let begun = Instant::now();
-            while !self.left().is_empty() || self.folders() > 0 {
+            while !self.left().is_empty() || self.folders.running() > 0 {
                 assert!(
                     begun.elapsed() < Duration::from_secs(10),
                     "left behind: {:?}, {} folders",
                     self.left(),
-                    self.folders()
+                    self.folders.running()
                 );
                 std::thread::sleep(Duration::from_millis(10));
             }

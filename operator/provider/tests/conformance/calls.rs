@@ -10,7 +10,7 @@ use crate::{
     drive::{STORED, THING, planning, reading, thing},
     harness::cases,
     model::Script,
-    values::{clean, config, none, text},
+    setup::values::{clean, config, none, text},
 };
 
 cases![
@@ -51,7 +51,7 @@ async fn both_ways(script: Script) {
     let schema = provider.schema().await.unwrap();
     let settings = config(&schema.provider.block, &[("token", text("t"))]);
     none(provider.configure(&settings).await);
-    let ty = schema.resources[THING].block.ty();
+    let ty = schema.resources.get(THING).unwrap().block.ty();
     let given = [
         ("name", text("a\u{e9}")),
         ("secret", text("hush")),
@@ -153,7 +153,7 @@ async fn ephemeral_resources_are_opened_renewed_and_closed() {
         let provider = bench.started().await;
         let schema = provider.schema().await.unwrap();
         let key = config(
-            &schema.ephemeral_resources["model_key"].block,
+            &schema.ephemeral_resources.get("model_key").unwrap().block,
             &[("name", text("a"))],
         );
         let opened = clean(provider.open_ephemeral("model_key", &key).await);
@@ -175,7 +175,10 @@ async fn actions_tell_on_the_way() {
         let bench = Bench::model(Script::healthy(generation));
         let provider = bench.started().await;
         let schema = provider.schema().await.unwrap();
-        let fire = config(&schema.actions["model_fire"], &[("target", text("a"))]);
+        let fire = config(
+            schema.actions.get("model_fire").unwrap(),
+            &[("target", text("a"))],
+        );
         let told = Mutex::new(Vec::new());
         let keep = |text: &str| told.lock().unwrap().push(text.to_owned());
         none(provider.invoke_action("model_fire", &fire, &keep).await);
@@ -189,7 +192,7 @@ async fn what_is_write_only_is_sent_and_never_kept() {
         let bench = Bench::model(Script::healthy(generation));
         let provider = bench.started().await;
         let schema = provider.schema().await.unwrap();
-        assert!(schema.resources[THING].block.attributes["key_wo"].write_only);
+        assert!(schema.resources.get(THING).unwrap().block.attributes["key_wo"].write_only);
         let wanted = thing(&schema, &[("key_wo", text("k"))]);
         let nothing = Value::null(wanted.ty());
         // The model itself checks that we say we know of such attributes.

@@ -7,7 +7,7 @@ use ashlar_port::{
 };
 use ashlar_value::{Type, Value, schema::ProviderSchema};
 
-use crate::values::{config, text};
+use crate::setup::values::{config, text};
 
 pub(crate) const THING: &str = "model_thing";
 pub(crate) const STORED: &[u8] =
@@ -15,7 +15,7 @@ pub(crate) const STORED: &[u8] =
 
 /// A configuration of the model's resource type, which is also a state of it.
 pub(crate) fn thing(schema: &ProviderSchema, given: &[(&str, Value)]) -> Value {
-    config(&schema.resources[THING].block, given)
+    config(&schema.resources.get(THING).unwrap().block, given)
 }
 
 /// Makes the call, with arguments that a healthy plugin takes without a remark.
@@ -36,10 +36,16 @@ pub(crate) async fn drive(call: &str, provider: &dyn Provider) -> Vec<ProviderDi
     let named = [("name", text("a"))];
     let settings = config(&schema.provider.block, &[("region", text("north"))]);
     let object = thing(&schema, &[("id", text("made")), ("name", text("a"))]);
-    let nothing = Value::null(schema.resources[THING].block.ty());
-    let data = config(&schema.data_sources["model_data"].block, &named);
-    let key = config(&schema.ephemeral_resources["model_key"].block, &named);
-    let fire = config(&schema.actions["model_fire"], &[("target", text("a"))]);
+    let nothing = Value::null(schema.resources.get(THING).unwrap().block.ty());
+    let data = config(&schema.data_sources.get("model_data").unwrap().block, &named);
+    let key = config(
+        &schema.ephemeral_resources.get("model_key").unwrap().block,
+        &named,
+    );
+    let fire = config(
+        schema.actions.get("model_fire").unwrap(),
+        &[("target", text("a"))],
+    );
     let identity = Value::object(named.clone());
     match call {
         // Asked when the schema was.

@@ -199,7 +199,7 @@ async fn a_call_that_is_not_there() {
     let bench = faulty(5, "status-12", "GetResourceIdentitySchemas");
     let provider = bench.started().await;
     let schema = provider.schema().await.unwrap();
-    assert!(schema.resources[THING].identity.is_none());
+    assert!(schema.resources.get(THING).unwrap().identity.is_none());
     provider.close().await;
 }
 

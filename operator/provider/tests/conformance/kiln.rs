@@ -10,9 +10,11 @@ use ashlar_value::{Value, json};
 use crate::{
     bench::Bench,
     harness::cases,
-    real::{Object, change, configured, plan, read, wanted},
     rpcs,
-    values::{clean, config, none, text},
+    setup::{
+        change::{Object, change, configure, planned, read, wanted},
+        values::{clean, config, none, text},
+    },
 };
 
 cases![every_call];
@@ -22,8 +24,9 @@ const SOURCE: &str = "forge.test/studio/kiln";
 /// One process is asked everything; at the end its own record must hold all that the table says.
 async fn every_call() {
     let bench = Bench::real(SOURCE);
-    let provider = configured(&bench).await;
+    let provider = bench.started().await;
     let provider = &*provider;
+    configure(provider).await;
     life(provider).await;
     identities(provider).await;
     older_and_other_types(provider).await;
@@ -51,16 +54,23 @@ async fn life(provider: &dyn Provider) {
     assert!(made.state.is_wholly_known());
     let same = read(provider, kind, &made).await;
     assert!(same.state == made.state);
-    let planned = plan(provider, kind, &same, &first).await;
-    assert!(planned.state == Some(made.state.clone()) && planned.requires_replace.is_empty());
+    let again = planned(provider, kind, &same, &first).await;
+    assert!(again.state == Some(made.state.clone()) && again.requires_replace.is_empty());
     let clay = wanted(provider, kind, &[("name", text("a")), ("clay", text("red"))]).await;
-    let planned = plan(provider, kind, &made, &clay).await;
-    assert_eq!(planned.requires_replace[0].to_string(), ".clay");
+    let other = planned(provider, kind, &made, &clay).await;
+    assert_eq!(other.requires_replace[0].to_string(), ".clay");
     let glazed = wanted(provider, kind, &[("name", text("a")), ("glaze", text("blue"))]).await;
     let made = change(provider, kind, &made, &glazed).await;
     assert_eq!(made.attr("glaze"), text("blue"));
     let leaded = config(
-        &provider.schema().await.unwrap().resources[kind].block,
+        &provider
+            .schema()
+            .await
+            .unwrap()
+            .resources
+            .get(kind)
+            .unwrap()
+            .block,
         &[("name", text("a")), ("glaze", text("lead"))],
     );
     let refused = provider.validate_resource(kind, &leaded).await;
@@ -72,7 +82,7 @@ async fn life(provider: &dyn Provider) {
 async fn identities(provider: &dyn Provider) {
     let kind = "kiln_brick";
     let schema = provider.schema().await.unwrap();
-    let identity = schema.resources[kind].identity.clone().unwrap();
+    let identity = schema.resources.get(kind).unwrap().identity.clone().unwrap();
     assert!(
         identity.attributes["name"].1 && !identity.attributes["site"].1,
         "which are needed for an import"
@@ -176,7 +186,10 @@ async fn deferral(provider: &dyn Provider) {
 
 async fn data(provider: &dyn Provider) {
     let schema = provider.schema().await.unwrap();
-    let echo = config(&schema.data_sources["kiln_echo"].block, &[("input", text("x"))]);
+    let echo = config(
+        &schema.data_sources.get("kiln_echo").unwrap().block,
+        &[("input", text("x"))],
+    );
     none(provider.validate_data("kiln_echo", &echo).await);
     let request = ReadDataRequest {
         kind: "kiln_echo",
@@ -191,7 +204,7 @@ async fn data(provider: &dyn Provider) {
 async fn ephemeral(provider: &dyn Provider) {
     let schema = provider.schema().await.unwrap();
     let given = [("name", text("k")), ("renew_ms", Value::number(60_000_i64))];
-    let key = config(&schema.ephemeral_resources["kiln_key"].block, &given);
+    let key = config(&schema.ephemeral_resources.get("kiln_key").unwrap().block, &given);
     none(provider.validate_ephemeral("kiln_key", &key).await);
     let opened = clean(provider.open_ephemeral("kiln_key", &key).await);
     assert_eq!(opened.result.unwrap().attr("token"), Some(text("token-k")));
@@ -218,7 +231,7 @@ pub(crate) async fn fires(provider: &dyn Provider, kind: &str) {
             ("stages", Value::number(2_i64)),
             ("fail", fail),
         ];
-        config(&schema.actions[kind], &given)
+        config(schema.actions.get(kind).unwrap(), &given)
     };
     none(provider.validate_action(kind, &fire("")).await);
     assert_eq!(clean(provider.plan_action(kind, &fire("")).await), None);

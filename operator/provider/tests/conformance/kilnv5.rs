@@ -6,10 +6,11 @@ use ashlar_value::{Value, json};
 use crate::{
     bench::Bench,
     harness::cases,
-    kiln,
-    real::{Object, change, configured, plan, read, wanted},
-    rpcs,
-    values::{clean, config, none, text},
+    kiln, rpcs,
+    setup::{
+        change::{Object, change, configure, planned, read, wanted},
+        values::{clean, config, none, text},
+    },
 };
 
 cases![every_call];
@@ -19,8 +20,9 @@ const SOURCE: &str = "forge.test/studio/kilnv5";
 /// One process is asked everything; at the end its own record must hold all that the table says.
 async fn every_call() {
     let bench = Bench::real(SOURCE);
-    let provider = configured(&bench).await;
+    let provider = bench.started().await;
     let provider = &*provider;
+    configure(provider).await;
     life(provider).await;
     identities(provider).await;
     older_and_other_types(provider).await;
@@ -50,16 +52,16 @@ async fn life(provider: &dyn Provider) {
     assert_eq!(made.attr("id"), text("pot-a-1"));
     let same = read(provider, kind, &made).await;
     assert_eq!(same.attr("secret"), text("hush"));
-    let planned = plan(provider, kind, &same, &first).await;
-    assert!(planned.legacy_type_system && planned.requires_replace.is_empty());
+    let again = planned(provider, kind, &same, &first).await;
+    assert!(again.legacy_type_system && again.requires_replace.is_empty());
     let small = wanted(
         provider,
         kind,
         &[("name", text("a")), ("size", Value::number(3_i64))],
     )
     .await;
-    let planned = plan(provider, kind, &made, &small).await;
-    let replacing: Vec<String> = planned.requires_replace.iter().map(ToString::to_string).collect();
+    let other = planned(provider, kind, &made, &small).await;
+    let replacing: Vec<String> = other.requires_replace.iter().map(ToString::to_string).collect();
     assert_eq!(replacing, [".size", ".id"]);
     let glazed = wanted(
         provider,
@@ -74,7 +76,14 @@ async fn life(provider: &dyn Provider) {
     let made = change(provider, kind, &made, &glazed).await;
     assert_eq!(made.attr("glaze"), text("blue"));
     let bad = config(
-        &provider.schema().await.unwrap().resources[kind].block,
+        &provider
+            .schema()
+            .await
+            .unwrap()
+            .resources
+            .get(kind)
+            .unwrap()
+            .block,
         &[("name", text("a")), ("grade", Value::number(11_i64))],
     );
     let refused = provider.validate_resource(kind, &bad).await;
@@ -86,7 +95,7 @@ async fn life(provider: &dyn Provider) {
 async fn identities(provider: &dyn Provider) {
     let kind = "kilnv5_brick";
     let schema = provider.schema().await.unwrap();
-    let identity = schema.resources[kind].identity.clone().unwrap();
+    let identity = schema.resources.get(kind).unwrap().identity.clone().unwrap();
     let first = wanted(provider, kind, &[("name", text("b")), ("site", text("main"))]).await;
     let made = change(provider, kind, &Object::none(&first), &first).await;
     let named = made.identity.clone().unwrap();
@@ -171,7 +180,7 @@ async fn write_only(provider: &dyn Provider) {
 async fn data(provider: &dyn Provider) {
     let schema = provider.schema().await.unwrap();
     let pot = config(
-        &schema.data_sources["kilnv5_pot"].block,
+        &schema.data_sources.get("kilnv5_pot").unwrap().block,
         &[("name", text("nobody"))],
     );
     none(provider.validate_data("kilnv5_pot", &pot).await);

@@ -23,12 +23,13 @@ mod kiln;
 mod kilnv5;
 mod log;
 mod model;
-mod real;
 mod remarks;
 mod rpcs;
 mod sizes;
 mod start;
-mod values;
+
+#[path = "../setup/mod.rs"]
+mod setup;
 
 #[path = "../../src/codec.rs"]
 #[expect(

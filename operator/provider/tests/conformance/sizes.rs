@@ -14,7 +14,7 @@ use crate::{
     harness::cases,
     model::{FLOOD_LINES, LARGE, MANY, Script},
     rpcs::{CALLS, WITHOUT_REMARKS},
-    values::{clean, config, text},
+    setup::values::{clean, config, text},
 };
 
 cases![
@@ -167,7 +167,10 @@ async fn of_many_messages_of_an_action_the_first_are_told() {
     let bench = model(6, "many InvokeAction");
     let provider = bench.started().await;
     let schema = provider.schema().await.unwrap();
-    let fire = config(&schema.actions["model_fire"], &[("target", text("a"))]);
+    let fire = config(
+        schema.actions.get("model_fire").unwrap(),
+        &[("target", text("a"))],
+    );
     let count = AtomicUsize::new(0);
     let told = |_: &str| {
         count.fetch_add(1, Ordering::Relaxed);

@@ -1,59 +1,48 @@
 //! Programs that a configuration names, through the real launcher and its fence.
 
-#![allow(
-    clippy::unwrap_used,
-    reason = "a test ends where something is not as it should be"
-)]
-
 use std::{
     ffi::OsString,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    sync::Arc,
     time::Duration,
 };
 
-use ashlar_provider::{Ending, Environment, Fence, LaunchOptions, Launcher, Program};
+use ashlar_provider::{Ending, LaunchOptions, Program};
+
+use crate::{alive, launcher, setup::folders::Folders};
 
 /// A folder with a secret beside the module's folder.
 struct Bench {
-    root: tempfile::TempDir,
+    folders: Folders,
     variables: Vec<(OsString, OsString)>,
 }
 
 impl Bench {
     fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        let folders = Folders::new();
         for name in ["module", "secrets", "shared"] {
-            std::fs::create_dir(root.path().join(name)).unwrap();
+            std::fs::create_dir(folders.path(name)).unwrap();
         }
-        std::fs::write(root.path().join("module/file"), "of the module").unwrap();
-        std::fs::write(root.path().join("secrets/token"), "of the operator").unwrap();
+        std::fs::write(folders.path("module/file"), "of the module").unwrap();
+        std::fs::write(folders.path("secrets/token"), "of the operator").unwrap();
         Self {
-            root,
+            folders,
             variables: Vec::new(),
         }
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.root.path().join(name)
+        self.folders.path(name)
     }
 
     /// What a program prints, and how it ended.
     async fn run(&self, binary: &Path, arguments: &[&str]) -> (String, Ending) {
         let options = LaunchOptions {
-            launcher: Launcher {
-                program: env!("CARGO_BIN_EXE_ashlar-launch").into(),
-                arguments: Vec::new(),
-            },
-            fence: Fence::Required,
-            environment: Environment::Only(Vec::new()),
             working_folder: self.path("module"),
-            scratch: self.path("scratch"),
             readable: vec![self.path("module")],
             writable: vec![self.path("shared")],
-            redact: Arc::new(str::to_owned),
             handshake: Duration::from_secs(1),
+            ..self.folders.launch(launcher(), Vec::new())
         };
         let program = Program {
             binary: binary.into(),
@@ -129,11 +118,10 @@ async fn what_a_variable_names_is_loaded_within_the_fence() {
     );
 }
 
-/// Waits until a process is gone; one that nobody waited for is still listed, as a zombie.
+/// Waits until a process is gone.
 async fn until_gone(pid: &str) {
-    let stat = format!("/proc/{}/stat", pid.trim());
     let gone = async {
-        while std::fs::read_to_string(&stat).is_ok_and(|stat| !stat.contains(") Z ")) {
+        while alive(pid.trim()) {
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
     };

@@ -1,68 +1,21 @@
 //! Real plugins that outlive a run: used again where all is the same, never where anything went wrong.
-//!
-//! Needs the folder in ASHLAR_PLUGIN_MIRROR that `cargo xtask tools` makes, and the feature `real-providers`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "these are tests, but their helpers stand outside of test functions"
-)]
+use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
-use std::{collections::BTreeMap, fs, path::PathBuf, sync::Arc, time::Duration};
+use ashlar_addr::Provider as Address;
+use ashlar_port::{Provider, Providers};
+use ashlar_provider::{Binary, Ended, Plugins, SchemaCache, WarmLimits, WarmPool};
 
-use ashlar_addr::{DeposedKey, Provider as Address};
-use ashlar_install::{Cache, Mirrors};
-use ashlar_port::{Outside, Provider, Providers};
-use ashlar_provider::{
-    Binary, Ended, Environment, Fence, LaunchOptions, Launcher, PluginOptions, Plugins, SchemaCache,
-    Timeouts, WarmLimits, WarmPool,
+use crate::{
+    KILN, launcher, mirror,
+    setup::{
+        folders::{self, Folders},
+        values::{config, none},
+    },
 };
-use ashlar_value::{Value, schema::Block};
-use async_trait::async_trait;
-use tempfile::TempDir;
-
-const SOURCE: &str = "forge.test/studio/kiln";
-
-struct NoOutside;
-
-struct NoStates;
-
-#[async_trait]
-impl ashlar_port::States for NoStates {
-    async fn outputs(
-        &self,
-        _: &ashlar_port::StatePlace,
-        _: &str,
-    ) -> Result<Option<BTreeMap<Arc<str>, Value>>, String> {
-        unreachable!()
-    }
-}
-
-#[async_trait]
-impl Outside for NoOutside {
-    fn now(&self) -> String {
-        unreachable!()
-    }
-    fn unix_ms(&self) -> u64 {
-        unreachable!()
-    }
-    fn uuid(&self) -> String {
-        unreachable!()
-    }
-    fn deposed_key(&self) -> DeposedKey {
-        unreachable!()
-    }
-    fn monotonic_ms(&self) -> u64 {
-        unreachable!()
-    }
-    async fn pause(&self, _ms: u64) {
-        unreachable!()
-    }
-}
 
 struct Setup {
-    root: TempDir,
+    folders: Folders,
     binary: Binary,
     schemas: Arc<SchemaCache>,
     pool: Arc<WarmPool>,
@@ -70,66 +23,33 @@ struct Setup {
 
 impl Setup {
     fn new(limits: WarmLimits) -> Self {
-        let root = tempfile::tempdir().unwrap();
-        fs::create_dir(root.path().join("world")).unwrap();
-        let mirror =
-            std::env::var("ASHLAR_PLUGIN_MIRROR").expect("ASHLAR_PLUGIN_MIRROR must name a plugin mirror");
-        let mirrors = Mirrors {
-            folders: vec![mirror.into()],
-            cache: Cache::new(root.path().join("cache"), Cache::USUAL_BYTES),
-        };
-        let package = mirrors.select(&address(), &Default::default()).unwrap();
-        let binary = Binary::from(mirrors.binary(&address(), &package).unwrap());
+        let folders = Folders::new();
+        let binary = folders.binary(mirror(), &address()).into();
         Self {
-            root,
+            folders,
             binary,
             schemas: Arc::default(),
             pool: WarmPool::new(limits),
         }
     }
 
-    fn world(&self) -> PathBuf {
-        self.root.path().join("world")
-    }
-
     /// A run of a tenant, with a variable more in its environment.
     fn run(&self, tenant: &str, variable: &str) -> Plugins {
-        let world = self.world();
-        let options = PluginOptions {
-            launch: LaunchOptions {
-                launcher: Launcher {
-                    program: env!("CARGO_BIN_EXE_ashlar-launch").into(),
-                    arguments: Vec::new(),
-                },
-                fence: Fence::Required,
-                environment: Environment::Only(vec![
-                    ("KILN_DIR".into(), world.clone().into()),
-                    ("MORE".into(), variable.into()),
-                ]),
-                working_folder: world.clone(),
-                scratch: self.root.path().join("scratch"),
-                readable: Vec::new(),
-                writable: vec![world],
-                redact: Arc::new(str::to_owned),
-                handshake: Duration::from_secs(60),
-            },
-            timeouts: Timeouts::default(),
-            terraform_version: "1.15.5".to_owned(),
-            secrets: Arc::new(|_, _| {}),
-        };
-        Plugins::new(
-            BTreeMap::from([(address(), self.binary.clone())]),
-            options,
-            self.schemas.clone(),
-            Arc::new(NoOutside),
-            Arc::new(NoStates),
+        let variables = vec![
+            ("KILN_DIR".into(), self.folders.world().into()),
+            ("MORE".into(), variable.into()),
+        ];
+        let options = folders::options(self.folders.launch(launcher(), variables));
+        let binaries = BTreeMap::from([(address(), self.binary.clone())]);
+        folders::plugins(binaries, options, self.schemas.clone()).kept_warm(
+            self.pool.clone(),
+            tenant.into(),
+            Arc::new(()),
         )
-        .kept_warm(self.pool.clone(), tenant.into(), Arc::new(()))
     }
 
-    /// Private folders: one for each process that runs.
     fn running(&self) -> usize {
-        fs::read_dir(self.root.path().join("scratch")).map_or(0, Iterator::count)
+        self.folders.running()
     }
 
     async fn until_running(&self, count: usize) {
@@ -144,19 +64,7 @@ impl Setup {
 }
 
 fn address() -> Address {
-    SOURCE.parse().unwrap()
-}
-
-fn nothing(block: &Block) -> Value {
-    let attributes = block
-        .attributes
-        .iter()
-        .map(|(name, attribute)| (name.clone(), Value::null(attribute.ty())));
-    let blocks = block
-        .blocks
-        .iter()
-        .map(|(name, nested)| (name.clone(), Value::empty(&nested.ty())));
-    Value::object(attributes.chain(blocks).collect::<Vec<_>>())
+    KILN.parse().unwrap()
 }
 
 /// What the engine does: one that has the configuration, or a new one that is given it. Tells whether it was there.
@@ -165,19 +73,17 @@ async fn provider(run: &Plugins) -> (Arc<dyn Provider>, bool) {
         .schema(&address())
         .await
         .unwrap_or_else(|diags| panic!("{diags}"));
-    let config = nothing(&schema.provider.block);
-    if let Some((provider, remarks)) = run.configured(&address(), &config).await {
-        assert!(remarks.is_empty(), "{remarks:?}");
+    let settings = config(&schema.provider.block, &[]);
+    if let Some((provider, remarks)) = run.configured(&address(), &settings).await {
+        none(remarks);
         return (provider, true);
     }
     let provider = run
         .start(&address())
         .await
         .unwrap_or_else(|diags| panic!("{diags}"));
-    let told = provider.validate_provider(&config).await;
-    assert!(told.is_empty(), "{told:?}");
-    let told = provider.configure(&config).await;
-    assert!(told.is_empty(), "{told:?}");
+    none(provider.validate_provider(&settings).await);
+    none(provider.configure(&settings).await);
     (provider, false)
 }
 
@@ -189,7 +95,7 @@ async fn the_next_run_of_the_same_tenant_starts_nothing() {
         let (plain, own) = (run.plain(&address()).await.unwrap(), provider(&run).await);
         assert_eq!(own.1, at > 0);
         let schema = run.schema(&address()).await.unwrap();
-        let pot = nothing(&schema.resources.get("kiln_pot").unwrap().block);
+        let pot = config(&schema.resources.get("kiln_pot").unwrap().block, &[]);
         // Whatever it says of an empty object: it answers.
         let told = plain.validate_resource("kiln_pot", &pot).await;
         assert!(told.iter().all(|diag| !diag.is_call_fault), "{told:?}");
@@ -253,7 +159,7 @@ async fn what_went_wrong_is_never_used_again() {
     setup.until_running(0).await;
     let (broken, _) = provider(&run).await;
     let schema = run.schema(&address()).await.unwrap();
-    let pot = nothing(&schema.resources.get("kiln_pot").unwrap().block);
+    let pot = config(&schema.resources.get("kiln_pot").unwrap().block, &[]);
     let call = broken.validate_resource("kiln_pot", &pot);
     // Broken off before it has an answer.
     assert!(tokio::time::timeout(Duration::ZERO, call).await.is_err());
@@ -279,7 +185,7 @@ async fn what_dies_while_it_serves_nobody_is_not_given_out() {
         let children = fs::read_to_string(task.unwrap().path().join("children")).unwrap_or_default();
         for pid in children.split_whitespace() {
             let variables = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            let world = setup.world();
+            let world = setup.folders.world();
             let is_ours = String::from_utf8_lossy(&variables).contains(world.to_str().unwrap());
             if is_ours {
                 let pid = rustix::process::Pid::from_raw(pid.parse().unwrap()).unwrap();

@@ -1,29 +1,22 @@
 //! What the engine does with a provider, in small: configures it, plans and makes a change.
 
-use std::sync::Arc;
-
-use ashlar_port::{Applied, ApplyRequest, PlanRequest, Planned, Provider, ReadRequest};
+use ashlar_port::{Answer, Applied, ApplyRequest, PlanRequest, Planned, Provider, ReadRequest};
 use ashlar_value::Value;
 
-use crate::{
-    bench::Bench,
-    values::{clean, config, none},
-};
+use super::values::{clean, config, none};
 
-/// A started provider that was checked and configured with its defaults.
-pub(crate) async fn configured(bench: &Bench) -> Arc<dyn Provider> {
-    let provider = bench.started().await;
+/// Checks and configures a started provider with its defaults.
+pub(crate) async fn configure(provider: &dyn Provider) {
     let schema = provider.schema().await.unwrap();
     let settings = config(&schema.provider.block, &[]);
     none(provider.validate_provider(&settings).await);
     none(provider.configure(&settings).await);
-    provider
 }
 
 /// A configuration of a resource type, checked by the provider.
 pub(crate) async fn wanted(provider: &dyn Provider, kind: &str, given: &[(&str, Value)]) -> Value {
     let schema = provider.schema().await.unwrap();
-    let wanted = config(&schema.resources[kind].block, given);
+    let wanted = config(&schema.resources.get(kind).unwrap().block, given);
     none(provider.validate_resource(kind, &wanted).await);
     wanted
 }
@@ -52,7 +45,12 @@ impl Object {
 }
 
 /// Asks for a plan. What is to be made is proposed as it is configured, with the rest as it was.
-pub(crate) async fn plan(provider: &dyn Provider, kind: &str, prior: &Object, config: &Value) -> Planned {
+pub(crate) async fn plan(
+    provider: &dyn Provider,
+    kind: &str,
+    prior: &Object,
+    config: &Value,
+) -> Answer<Planned> {
     let proposed = match (prior.state.as_entries(), config.as_entries()) {
         (Some(before), Some(wanted)) => Value::object(wanted.iter().map(|(name, value)| {
             let kept = if value.is_null() { &before[name] } else { value };
@@ -70,12 +68,22 @@ pub(crate) async fn plan(provider: &dyn Provider, kind: &str, prior: &Object, co
         deferral_allowed: false,
         meta: None,
     };
-    clean(provider.plan(request).await)
+    provider.plan(request).await
 }
 
-/// Plans a change and makes it.
-pub(crate) async fn change(provider: &dyn Provider, kind: &str, prior: &Object, config: &Value) -> Object {
-    let planned = plan(provider, kind, prior, config).await;
+/// A plan that the provider has nothing to say about.
+pub(crate) async fn planned(provider: &dyn Provider, kind: &str, prior: &Object, config: &Value) -> Planned {
+    clean(plan(provider, kind, prior, config).await)
+}
+
+/// Plans a change and asks for it to be made.
+pub(crate) async fn apply(
+    provider: &dyn Provider,
+    kind: &str,
+    prior: &Object,
+    config: &Value,
+) -> Answer<Applied> {
+    let planned = planned(provider, kind, prior, config).await;
     let request = ApplyRequest {
         kind,
         prior: &prior.state,
@@ -85,16 +93,16 @@ pub(crate) async fn change(provider: &dyn Provider, kind: &str, prior: &Object, 
         identity: planned.identity.as_ref(),
         meta: None,
     };
-    let Applied {
-        state,
-        private,
-        identity,
-        ..
-    } = clean(provider.apply(request).await);
+    provider.apply(request).await
+}
+
+/// Plans a change and makes it.
+pub(crate) async fn change(provider: &dyn Provider, kind: &str, prior: &Object, config: &Value) -> Object {
+    let applied = clean(apply(provider, kind, prior, config).await);
     Object {
-        state: state.unwrap(),
-        private,
-        identity,
+        state: applied.state.unwrap(),
+        private: applied.private,
+        identity: applied.identity,
     }
 }
 
