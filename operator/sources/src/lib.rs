@@ -27,6 +27,7 @@ mod pin;
 mod range;
 mod reach;
 mod registry;
+pub mod shelf;
 mod subfolder;
 mod tree;
 
