@@ -1,0 +1,221 @@
+//! Fetches a package from a method with a network, or takes what was fetched earlier. Nothing is unpacked before its checksum is
+//! right.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::{Arc, Weak},
+    time::Instant,
+};
+
+use ashlar_addr::{Provider, Version};
+
+use super::{Installed, Installer, Notice, blocking, lock};
+use crate::{
+    cache::{Kept, Known},
+    error::InstallError,
+    hash::{self, Hashes},
+    lay,
+    method::Location,
+    offer::{Offer, Proof},
+    platform::Platform,
+    remote::Remote,
+    wanted::{Source, Wanted},
+};
+
+impl Installer {
+    /// Lays the archive of a version for a platform into a folder as mirrors have it, fetched anew from the first method with a network that
+    /// has it; checked as for an installation.
+    pub async fn lay_out(
+        &self,
+        folder: &Path,
+        provider: &Provider,
+        version: &Version,
+        platform: &Platform,
+        settled: &Hashes,
+    ) -> Result<PathBuf, InstallError> {
+        let wanted = Wanted {
+            provider: provider.clone(),
+            version: version.clone(),
+            platform: platform.clone(),
+            settled: settled.clone(),
+        };
+        let mut absence = None;
+        for (_, method) in self
+            .methods(provider)
+            .filter(|(_, method)| method.location.is_remote())
+        {
+            let client = self.client(provider)?;
+            let remote = Remote::open(&client, &method.location, provider).await?;
+            let offer = match remote.offer(version, platform).await {
+                Err(error) if error.is_absence() => {
+                    absence = Some(error);
+                    continue;
+                }
+                offer => offer?,
+            };
+            let source = Source::of(&method.location, &wanted);
+            let (_, mut archive) = self.fetch(&source, offer, &method.location, &wanted).await?;
+            let folder = folder.to_owned();
+            let Wanted {
+                provider,
+                version,
+                platform,
+                ..
+            } = wanted;
+            return blocking(move || Ok(lay::put(&folder, &provider, &version, &platform, &mut archive)?))
+                .await;
+        }
+        Err(absence.unwrap_or_else(|| self.absent(provider)))
+    }
+
+    /// Whoever fetches this: one at a time.
+    pub(super) fn one(&self, key: &str) -> Arc<tokio::sync::Mutex<()>> {
+        let mut busy = lock(&self.0.busy);
+        busy.retain(|_, one| one.strong_count() > 0);
+        if let Some(one) = busy.get(key).and_then(Weak::upgrade) {
+            return one;
+        }
+        let one = Arc::default();
+        busy.insert(key.to_owned(), Arc::downgrade(&one));
+        one
+    }
+
+    /// What was fetched earlier, if it is still there, sound, and what is settled.
+    pub(super) async fn kept(
+        &self,
+        source: &Source,
+        wanted: &Wanted,
+    ) -> Result<Option<Installed>, InstallError> {
+        let (own, source, wanted) = (self.clone(), source.clone(), wanted.clone());
+        blocking(move || {
+            if let Some(found) = own.in_plugin_cache(&wanted) {
+                return Ok(Some(found));
+            }
+            let cache = &own.0.cache;
+            let Some(known) = cache.recall(&source.parts()) else {
+                return Ok(None);
+            };
+            // A cache that cannot be read is one without the package.
+            let Ok(Some(kept)) = cache.find(&known.archive) else {
+                return Ok(None);
+            };
+            let Ok(h1) = own.h1(&kept.folder) else {
+                return Ok(None);
+            };
+            if kept.h1.as_deref() != Some(&*h1) {
+                tracing::warn!(folder = %kept.folder.display(), "a package in the cache of providers is damaged; it is fetched anew");
+                let _ = cache.discard(&kept);
+                return Ok(None);
+            }
+            let hashes = Hashes::from([h1, known.archive]);
+            if wanted.check(&hashes).is_err() {
+                return Ok(None);
+            }
+            Ok(Some(wanted.installed(kept.folder, hashes, known.vouched, Some(kept.in_use))))
+        })
+        .await
+    }
+
+    /// Fetches what a method offers, checks it and keeps it; with the archive.
+    pub(super) async fn fetch(
+        &self,
+        source: &Source,
+        offer: Offer,
+        location: &Location,
+        wanted: &Wanted,
+    ) -> Result<(Installed, std::fs::File), InstallError> {
+        let Some(client) = &self.0.client else {
+            return Err(self.absent(&wanted.provider));
+        };
+        let place = location.place(&wanted.provider);
+        let tell = |notice| (self.0.teller)(notice);
+        let (provider, version) = (&wanted.provider, &wanted.version);
+        tell(Notice::Fetching(provider.clone(), version.clone(), place.clone()));
+        let unfetched = |fault| InstallError::Fetch {
+            provider: provider.clone(),
+            version: version.clone(),
+            fault,
+        };
+        let unkept = |error| wanted.unkept(self.0.cache.unwritable(error));
+        let mut file = self.0.cache.scratch().map_err(unkept)?;
+        let begun = Instant::now();
+        offer.package.save(client, &mut file).await.map_err(unfetched)?;
+        tracing::debug!(%provider, %version, seconds = begun.elapsed().as_secs_f64(), "fetched a provider");
+        let (own, source, owned) = (self.clone(), source.clone(), wanted.clone());
+        let key = match &offer.proof {
+            Proof::Signed { key, .. } => Some(key.clone()),
+            Proof::Told(_) => None,
+        };
+        let proof = offer.proof;
+        let done = blocking(move || {
+            let installed = own.take_in(&source, &mut file, &proof, &place, &owned)?;
+            Ok((installed, file))
+        });
+        let done = done.await?;
+        tell(Notice::Fetched(provider.clone(), version.clone(), key));
+        Ok(done)
+    }
+
+    fn take_in(
+        &self,
+        source: &Source,
+        file: &mut std::fs::File,
+        proof: &Proof,
+        place: &str,
+        wanted: &Wanted,
+    ) -> Result<Installed, InstallError> {
+        let unread = |error| wanted.unkept(self.0.cache.unwritable(error));
+        let archive = hash::of_archive(file).map_err(unread)?;
+        let mismatch = |found: &str, promised: &str| InstallError::Checksum {
+            provider: wanted.provider.clone(),
+            version: wanted.version.clone(),
+            place: place.to_owned(),
+            found: found.to_owned(),
+            wanted: promised.to_owned(),
+        };
+        // Before it is unpacked.
+        if let Proof::Signed {
+            archive: promised, ..
+        } = proof
+            && *promised != archive
+        {
+            return Err(mismatch(&archive, promised));
+        }
+        let keep = || self.0.cache.take_in(file, &archive);
+        let mut kept = keep().map_err(|error| wanted.unkept(error))?;
+        let mut h1 = self.h1(&kept.folder).map_err(unread)?;
+        if kept.h1.as_deref() != Some(&*h1) {
+            // What lay there was damaged.
+            self.0.cache.discard(&kept).map_err(unread)?;
+            kept = keep().map_err(|error| wanted.unkept(error))?;
+            h1 = self.h1(&kept.folder).map_err(unread)?;
+        }
+        let hashes = Hashes::from([h1, archive.clone()]);
+        if let Proof::Told(told) = proof {
+            let known: Vec<&str> = told
+                .iter()
+                .map(String::as_str)
+                .filter(|hash| hash::is_known(hash))
+                .collect();
+            if known.is_empty() && !told.is_empty() {
+                return Err(mismatch(&archive, "one of a scheme that is known here"));
+            }
+            if !known.is_empty() && known.iter().all(|hash| !hashes.contains(*hash)) {
+                return Err(mismatch(&archive, &known.join(" or ")));
+            }
+        }
+        wanted.check(&hashes)?;
+        let known = Known {
+            archive,
+            vouched: proof.vouched(),
+            key: match proof {
+                Proof::Signed { key, .. } => Some(key.clone()),
+                Proof::Told(_) => None,
+            },
+        };
+        self.0.cache.remember(&source.parts(), &known).map_err(unread)?;
+        self.lay_in_plugin_cache(&kept, wanted);
+        let Kept { folder, in_use, .. } = kept;
+        Ok(wanted.installed(folder, hashes, known.vouched, Some(in_use)))
+    }
+}
