@@ -2,7 +2,7 @@
 
 use std::task::Poll;
 
-use ashlar_plan::{FunctionResults, fetch_schemas, wire};
+use ashlar_plan::{FunctionResults, Mode, fetch_schemas, wire};
 use ashlar_port::{
     Answer, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest, MovedObject,
     Opened, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest, Renewed, UpgradeRequest,
