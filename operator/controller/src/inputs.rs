@@ -2,25 +2,29 @@
 //!
 //! Read anew in each pass, so that a changed Secret shows at once. What was read is told by keyed hashes alone.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+mod digest;
+mod objects;
 
-use ashlar_api::{InputKind, KeyRef, ObservedInput, ValueSource, Workspace, WorkspaceSpec, WorkspaceStatus};
+use std::{collections::BTreeMap, sync::Arc};
+
+use ashlar_api::{InputKind, ObservedInput, Workspace, WorkspaceSpec, WorkspaceStatus};
 use ashlar_store::kube::WorkspaceKeys;
 use ashlar_value::Dialect;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
-use kube::{Api, Client};
+use kube::Client;
 
+use self::{digest::digest, objects::read_all};
+pub(crate) use self::{
+    digest::{canonical, value_parts},
+    objects::{Data, Found, references, target, text_of},
+};
 use crate::{
     context::Context,
     decide::{InputFault, SourceSeen},
     index::Reference,
     message::Secrets,
     package::Package,
-    source::{self, Order, Values, secrets},
+    source::{self, Order, Values},
     valued::{Missing, Valued, valued},
     values::Given,
 };
@@ -64,53 +68,6 @@ pub(crate) enum GatherError {
         source: Box<kube::Error>,
     },
 }
-
-/// All objects that a workspace refers to, whether they exist or not.
-pub(crate) fn references(spec: &WorkspaceSpec) -> BTreeSet<Reference> {
-    let mut found = BTreeSet::new();
-    let mut add = |kind: InputKind, name: &str| {
-        found.insert(Reference {
-            kind,
-            name: name.to_owned(),
-        });
-    };
-    if let Some(map) = &spec.source.config_map_ref {
-        add(InputKind::ConfigMap, &map.name);
-    }
-    for name in secrets(spec) {
-        add(InputKind::Secret, name);
-    }
-    for from in &spec.variables_from {
-        add(from.kind, &from.name);
-    }
-    let sources = spec
-        .variables
-        .iter()
-        .filter_map(|variable| variable.value_from.as_ref());
-    for source in sources.chain(
-        spec.env
-            .iter()
-            .filter_map(|variable| variable.value_from.as_ref()),
-    ) {
-        if let Some((kind, key)) = target(source) {
-            add(kind, &key.name);
-        }
-    }
-    found
-}
-
-pub(crate) fn target(source: &ValueSource) -> Option<(InputKind, &KeyRef)> {
-    let secret = source.secret_key_ref.as_ref().map(|key| (InputKind::Secret, key));
-    secret.or_else(|| {
-        source
-            .config_map_key_ref
-            .as_ref()
-            .map(|key| (InputKind::ConfigMap, key))
-    })
-}
-
-/// The data of a Secret or ConfigMap.
-pub(crate) type Data = BTreeMap<String, Vec<u8>>;
 
 /// What was gathered of a workspace.
 pub(crate) struct Gathered {
@@ -202,54 +159,6 @@ pub(crate) async fn gather_rest(
     valued(&only, &Found { objects: &objects }, Missing::PassedOver).map_err(GatherError::Fault)
 }
 
-async fn read_all(
-    client: &Client,
-    namespace: &str,
-    spec: &WorkspaceSpec,
-) -> Result<BTreeMap<Reference, Option<Data>>, GatherError> {
-    let mut objects = BTreeMap::new();
-    for reference in references(spec) {
-        let data = read(client, namespace, &reference).await?;
-        objects.insert(reference, data);
-    }
-    Ok(objects)
-}
-
-async fn read(client: &Client, namespace: &str, reference: &Reference) -> Result<Option<Data>, GatherError> {
-    let name = &reference.name;
-    let found = match reference.kind {
-        InputKind::Secret => Api::<Secret>::namespaced(client.clone(), namespace)
-            .get_opt(name)
-            .await
-            .map(|secret| {
-                let data = secret.map(|secret| secret.data.unwrap_or_default());
-                data.map(|data| data.into_iter().map(|(key, value)| (key, value.0)).collect())
-            }),
-        InputKind::ConfigMap => Api::<ConfigMap>::namespaced(client.clone(), namespace)
-            .get_opt(name)
-            .await
-            .map(|map| {
-                map.map(|map| {
-                    let texts = map
-                        .data
-                        .unwrap_or_default()
-                        .into_iter()
-                        .map(|(key, text)| (key, text.into_bytes()));
-                    let bytes = map
-                        .binary_data
-                        .unwrap_or_default()
-                        .into_iter()
-                        .map(|(key, bytes)| (key, bytes.0));
-                    texts.chain(bytes).collect()
-                })
-            }),
-    };
-    found.map_err(|error| GatherError::Api {
-        what: format!("{} {namespace}/{name}", reference.kind.as_str()),
-        source: Box::new(error),
-    })
-}
-
 /// Puts the inputs together from what was read.
 fn assemble(
     spec: &WorkspaceSpec,
@@ -327,129 +236,6 @@ pub(crate) fn dialect(asked: ashlar_api::Dialect) -> Dialect {
         ashlar_api::Dialect::Terraform => Dialect::Terraform,
         ashlar_api::Dialect::OpenTofu => Dialect::OpenTofu,
     }
-}
-
-/// Objects that were read.
-pub(crate) struct Found<'a> {
-    objects: &'a BTreeMap<Reference, Option<Data>>,
-}
-
-impl<'a> Found<'a> {
-    pub(crate) fn object(
-        &self,
-        kind: InputKind,
-        name: &str,
-        optional: bool,
-    ) -> Result<Option<&'a Data>, InputFault> {
-        let reference = Reference {
-            kind,
-            name: name.to_owned(),
-        };
-        match self.objects.get(&reference).and_then(Option::as_ref) {
-            Some(data) => Ok(Some(data)),
-            None if optional => Ok(None),
-            None => Err(InputFault::Missing(format!(
-                "{} {name} does not exist in this namespace",
-                kind.as_str()
-            ))),
-        }
-    }
-
-    /// The data of a Secret that must be there.
-    pub(crate) fn secret(&self, name: &str) -> Result<&'a Data, InputFault> {
-        static NONE: Data = Data::new();
-        Ok(self.object(InputKind::Secret, name, false)?.unwrap_or(&NONE))
-    }
-
-    pub(crate) fn text(&self, kind: InputKind, key: &KeyRef) -> Result<Option<String>, InputFault> {
-        let Some(data) = self.object(kind, &key.name, key.optional)? else {
-            return Ok(None);
-        };
-        match data.get(&key.key) {
-            Some(bytes) => text_of(kind, &key.name, &key.key, bytes).map(Some),
-            None if key.optional => Ok(None),
-            None => Err(InputFault::Missing(format!(
-                "{} {} has no key {:?}",
-                kind.as_str(),
-                key.name,
-                key.key
-            ))),
-        }
-    }
-}
-
-pub(crate) fn text_of(kind: InputKind, name: &str, key: &str, bytes: &[u8]) -> Result<String, InputFault> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| {
-        InputFault::Invalid(format!(
-            "{} {name} holds no UTF-8 text under {key:?}.",
-            kind.as_str()
-        ))
-    })
-}
-
-/// All that makes a difference to a plan. Not the gate, nor times, nor where outputs go.
-fn digest(
-    spec: &WorkspaceSpec,
-    material: &Material,
-    values: &BTreeMap<String, Given>,
-    env: &[(String, String)],
-    keys: &WorkspaceKeys,
-) -> String {
-    let plan = &spec.plan;
-    let mut settings = format!("{} {:?}", plan.refresh, plan.replace);
-    // Without limits the digest is as it was before there were any, so that no plan is made anew for that.
-    if !(plan.targets.is_empty() && plan.exclude.is_empty()) {
-        settings = format!("{settings} {:?} {:?}", plan.targets, plan.exclude);
-    }
-    if !plan.invoke.is_empty() {
-        settings = format!("{settings} invoke {:?}", plan.invoke);
-    }
-    let mut parts: Vec<(&[u8], &[u8])> = Vec::new();
-    parts.push((b"workspace", spec.terraform_workspace.as_bytes()));
-    let dialect = format!("{:?}", spec.dialect);
-    parts.push((b"dialect", dialect.as_bytes()));
-    parts.push((b"plan", settings.as_bytes()));
-    parts.push((b"files", b""));
-    match material {
-        Material::Files(package) => {
-            let files = package.files.iter();
-            parts.extend(files.map(|(name, bytes)| (name.as_bytes(), &**bytes)));
-        }
-        Material::Fetched(order) => {
-            let known = order.fetched.as_ref();
-            let known = known.map_or("", |fetched| &fetched.config_digest);
-            parts.push((b"\0fetched", known.as_bytes()));
-        }
-    }
-    parts.push((b"values", b""));
-    parts.extend(value_parts(values));
-    parts.push((b"env", b""));
-    parts.extend(
-        env.iter()
-            .map(|(name, value)| (name.as_bytes(), value.as_bytes())),
-    );
-    keys.keyed_hash(&canonical(parts.into_iter()))
-}
-
-/// What tells values from others, as pairs.
-pub(crate) fn value_parts(values: &BTreeMap<String, Given>) -> impl Iterator<Item = (&[u8], &[u8])> {
-    values.iter().flat_map(|(name, given)| {
-        let sensitive: &[u8] = if given.sensitive { b"sensitive" } else { b"" };
-        [
-            (name.as_bytes(), given.form.kind().as_bytes()),
-            (sensitive, given.form.text().as_bytes()),
-        ]
-    })
-}
-
-/// Pairs as bytes that no other pairs give.
-pub(crate) fn canonical<'a>(pairs: impl Iterator<Item = (&'a [u8], &'a [u8])>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for part in pairs.flat_map(|(name, value)| [name, value]) {
-        bytes.extend((part.len() as u64).to_be_bytes());
-        bytes.extend(part);
-    }
-    bytes
 }
 
 #[cfg(test)]
