@@ -78,19 +78,6 @@ impl<T> Offered<T> {
     }
 }
 
-/// As of a map: panics if there is none of this name.
-impl<T> std::ops::Index<&str> for Offered<T> {
-    type Output = T;
-
-    #[expect(
-        clippy::expect_used,
-        reason = "whoever indexes has looked whether it is there"
-    )]
-    fn index(&self, name: &str) -> &T {
-        self.get(name).expect("nothing of this name is offered")
-    }
-}
-
 impl<T> Default for Offered<T> {
     fn default() -> Self {
         Self {
