@@ -300,7 +300,7 @@ pub(crate) async fn write_outputs(job: &Job, recovered: &Recovered) -> Result<()
 
 /// Keeps what a plan found out that has nothing to do, as Terraform's apply does: objects that are gone, what data sources say. It
 /// changes nothing but what is known, so nobody is asked. `settled`: how many records the journal got in this run.
-async fn keep_found_out(held: &mut Held, plan: &Plan, settled: usize) -> Result<(), Diags> {
+async fn keep_found_out(held: &mut Held, plan: &ashlar_plan::Plan, settled: usize) -> Result<(), Diags> {
     let Some(state) = plan.found_out() else {
         return Ok(());
     };

@@ -201,7 +201,8 @@ impl Plan {
     fn data_have_changed(&self) -> bool {
         let read = |state: &State| {
             let objects = state.objects();
-            let data = objects.filter(|(address, ..)| address.resource.resource.mode == ashlar_addr::Mode::Data);
+            let data =
+                objects.filter(|(address, ..)| address.resource.resource.mode == ashlar_addr::Mode::Data);
             let read = data.map(|(address, _, object)| {
                 let attributes = serde_json::from_slice::<serde_json::Value>(&object.attributes);
                 (address.clone(), attributes.unwrap_or_default())

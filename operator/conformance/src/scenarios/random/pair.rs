@@ -99,7 +99,7 @@ impl Pair {
                     told: race.told(),
                 });
             }
-            if !race.got[at]["init"].is_null() || race.is_refused() {
+            if !race.got[at]["init"].is_null() || race.is_refused() || race.is_own_circle() {
                 // What does not load is not told by the same command again.
                 break;
             }
@@ -197,13 +197,14 @@ impl Race<'_> {
         without_lost_marks(&mut expected, &got);
         without_lost_identities(&mut expected, &got);
         without_spellings(&mut expected, &got);
-        if self.is_refused() {
-            for step in got.last_mut().into_iter().chain(expected.last_mut()) {
-                let fields = step.as_object_mut().into_iter();
-                fields.for_each(|fields| {
-                    fields.retain(|name, _| !["apply", "state", "world"].contains(&&**name))
-                });
-            }
+        let apart: &[&str] = match (self.is_refused(), self.is_own_circle()) {
+            (_, true) => &["plan", "apply", "state", "world"],
+            (true, false) => &["apply", "state", "world"],
+            (false, false) => &[],
+        };
+        for step in got.last_mut().into_iter().chain(expected.last_mut()) {
+            let fields = step.as_object_mut().into_iter();
+            fields.for_each(|fields| fields.retain(|name, _| !apart.contains(&&**name)));
         }
         Ok(compare::compare(&expected.into(), &got).err())
     }
@@ -220,6 +221,19 @@ impl Race<'_> {
         })
     }
 
+    /// Did Terraform make a circle that is none? It takes what is only forgotten for something to be destroyed, which what is created
+    /// before its destruction cannot wait for (`transform_destroy_edge.go`: the edge to a node that forgets is never turned
+    /// round). Here such a plan is made.
+    fn is_own_circle(&self) -> bool {
+        let circles = |step: &Json| {
+            let told = step["plan"]["diagnostics"].as_array().into_iter().flatten();
+            let mut summaries = told.filter_map(|diag| diag["summary"].as_str());
+            summaries.any(|summary| summary.starts_with("Cycle: ") && summary.contains(" (forget)"))
+        };
+        self.expected.last().is_some_and(circles)
+            && self.got.last().is_some_and(|step| step["plan"]["exit"] == 0)
+    }
+
     fn expected(&self) -> Vec<Json> {
         let words = scenarios::words(&self.theirs.0, self.theirs.1.path(), &self.pair.settings);
         normalise::normalise(self.expected.clone(), &words)
@@ -234,7 +248,11 @@ impl Race<'_> {
                 .collect();
             exits.join(" ")
         };
-        self.expected.iter().map(step).collect::<Vec<_>>().join("; ")
+        let mut told = self.expected.iter().map(step).collect::<Vec<_>>().join("; ");
+        if self.is_own_circle() {
+            told.push_str(", which is a circle of Terraform's own");
+        }
+        told
     }
 }
 
