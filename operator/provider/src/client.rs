@@ -15,7 +15,7 @@ use tokio::task::AbortHandle;
 use tonic::{Code, Response, Status, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 
 use crate::{
-    codec::CROWDED,
+    codec::{Bounded, CROWDED, Parts, REMARKED, Shape},
     fault::{chain, error},
     handshake::Generation,
     log::PluginLog,
@@ -168,6 +168,10 @@ struct Remarks {
     diagnostics: Vec<Diagnostic>,
 }
 
+impl Parts for Remarks {
+    const SHAPE: &'static Shape = &REMARKED;
+}
+
 enum Service {
     Five(Client5<Channel>),
     Six(Client6<Channel>),
@@ -296,7 +300,7 @@ impl Client {
             let not_ready = |error| Status::unavailable(format!("{error}"));
             service.ready().await.map_err(not_ready)?;
             let request = tonic::Request::new(tfplugin::get_provider_schema::Request {});
-            let codec = tonic_prost::ProstCodec::<_, Remarks>::default();
+            let codec = Bounded::<_, Remarks>::default();
             service
                 .unary(request, PathAndQuery::from_static(path), codec)
                 .await

@@ -97,6 +97,8 @@ parts! {
     goplugin::StdioData: ;
 }
 
+/// Of a schema that is known already only the remarks are read.
+pub(crate) static REMARKED: Shape = Shape(&[(4, &REMARK)]);
 static IDENTITIES: Shape = Shape(&[(2, &IDENTITY)]);
 
 impl Parts for tfplugin::invoke_action::Event {

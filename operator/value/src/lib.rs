@@ -15,6 +15,7 @@ mod offered;
 pub mod ops;
 mod path;
 mod refinement;
+mod room;
 pub mod schema;
 mod size;
 mod ty;

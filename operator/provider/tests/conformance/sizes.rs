@@ -20,6 +20,7 @@ use crate::{
 cases![
     a_state_of_100_mb_passes_both_ways,
     a_message_over_the_limit_is_refused,
+    a_value_of_too_many_parts_is_refused,
     a_flood_on_standard_error_holds_up_nothing,
     of_many_remarks_the_first_are_kept,
     a_crowd_of_parts_is_not_read,
@@ -98,6 +99,36 @@ async fn a_message_over_the_limit_is_refused() {
     provider.close().await;
 }
 
+/// The most memory that this process had since it was asked last.
+fn peak() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("VmHWM:"))
+        .unwrap();
+    // So that it counts anew.
+    fs::write("/proc/self/clear_refs", "5").unwrap();
+    line.trim().trim_end_matches(" kB").parse::<usize>().unwrap() << 10
+}
+
+/// A byte or two stand for a number, which takes forty and more in memory.
+async fn a_value_of_too_many_parts_is_refused() {
+    for fault in ["dense", "dense-json"] {
+        let bench = model(6, &format!("{fault} ReadResource"));
+        let provider = bench.started().await;
+        let before = memory();
+        peak();
+        let told = drive("ReadResource", &*provider).await;
+        let grown = peak().saturating_sub(before);
+        assert!(
+            told.len() == 1 && told[0].is_call_fault && told[0].detail.contains("too many parts"),
+            "{told:?}"
+        );
+        assert!(grown < 1536 << 20, "{fault}: {} MiB", grown >> 20);
+        provider.close().await;
+    }
+}
+
 async fn a_flood_on_standard_error_holds_up_nothing() {
     let bench = model(6, "flood ReadResource");
     let provider = bench.started().await;
@@ -160,6 +191,30 @@ async fn a_crowd_of_parts_is_not_read() {
             );
             provider.close().await;
         }
+    }
+    // The schema, asked the first time, and asked again of a process whose schema is known.
+    for generation in [5, 6] {
+        let crowd = |bench: &Bench| Script {
+            fault: "crowd GetProviderSchema".to_owned(),
+            calls: bench.world().join("calls"),
+            ..Script::healthy(generation)
+        };
+        let bench = model(generation, "crowd GetProviderSchema");
+        let told = bench.start().await.err().unwrap();
+        assert!(told.contains("GetProviderSchema with more parts"), "{told}");
+        let bench = model(generation, "");
+        bench.started().await.close().await;
+        let script = crowd(&bench);
+        let bench = bench.with(script.variables());
+        let told = match bench.start().await {
+            Err(told) => told,
+            Ok(provider) => drive("ReadResource", &*provider).await[0].detail.clone(),
+        };
+        assert!(told.contains("GetProviderSchema with more parts"), "{told}");
+        assert_eq!(
+            bench.calls().last().map(String::as_str),
+            Some("GetProviderSchema")
+        );
     }
 }
 

@@ -2,7 +2,11 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use crate::{Data, Number, ObjectType, PathStep, Type, Value, ops, value::nfc};
+use crate::{
+    Data, Number, ObjectType, PathStep, Type, Value, ops,
+    room::{Full, Room},
+    value::nfc,
+};
 
 use super::{
     DEPTH_LIMIT, WireError,
@@ -13,17 +17,22 @@ use super::{
 /// Reads JSON as a value of type `ty`. A dynamic place holds `{"value":…,"type":…}`; primitives are converted to each
 /// other where that is certain; object attributes may be left out and are null then.
 pub fn decode(json: &[u8], ty: &Type) -> Result<Value, WireError> {
+    decode_within(json, ty, Room::of_text())
+}
+
+pub(crate) fn decode_within(json: &[u8], ty: &Type, room: Room) -> Result<Value, WireError> {
     let ty = ty.without_optional();
-    whole(json, |decoder| decoder.value(&ty))
+    whole(json, room, |decoder| decoder.value(&ty))
 }
 
 /// Reads JSON without a type: objects, tuples, primitives (what `jsondecode` gives). Nulls are of dynamic type.
 pub fn decode_implied(json: &[u8]) -> Result<Value, WireError> {
-    whole(json, Decoder::implied)
+    whole(json, Room::of_text(), Decoder::implied)
 }
 
 fn whole<'t>(
     json: &'t [u8],
+    room: Room,
     read: impl FnOnce(&mut Decoder<'t>) -> Result<Value, WireError>,
 ) -> Result<Value, WireError> {
     let reader = Reader::new(json).map_err(|fault| WireError::at(&[], fault))?;
@@ -31,6 +40,7 @@ fn whole<'t>(
         reader,
         path: Vec::new(),
         depth: 0,
+        room,
     };
     let value = read(&mut decoder)?;
     decoder
@@ -44,11 +54,17 @@ struct Decoder<'t> {
     reader: Reader<'t>,
     path: Vec<PathStep>,
     depth: usize,
+    room: Room,
 }
 
 impl<'t> Decoder<'t> {
     fn fail(&self, message: impl Into<String>) -> WireError {
         WireError::at(&self.path, message)
+    }
+
+    /// Takes room for what is about to be kept.
+    fn reserve(&mut self, take: impl FnOnce(&mut Room) -> Result<(), Full>) -> Result<(), WireError> {
+        take(&mut self.room).map_err(|full| self.fail(full.message()))
     }
 
     fn read<T>(&mut self, read: impl FnOnce(&mut Reader<'t>) -> Result<T, Fault>) -> Result<T, WireError> {
@@ -110,7 +126,13 @@ impl<'t> Decoder<'t> {
             },
             _ => None,
         };
-        value.ok_or_else(|| self.fail(format!("a {} is required", ty.friendly_name())))
+        let value = value.ok_or_else(|| self.fail(format!("a {} is required", ty.friendly_name())))?;
+        self.reserve(|room| match value.data() {
+            Data::String(text) => room.text(text),
+            Data::Number(number) => room.number(number),
+            _ => Ok(()),
+        })?;
+        Ok(value)
     }
 
     fn open(&mut self, start: Start, want: Start, what: &str) -> Result<(), WireError> {
@@ -121,9 +143,15 @@ impl<'t> Decoder<'t> {
         Ok(())
     }
 
+    /// Opens what becomes a value with others inside.
+    fn open_container(&mut self, start: Start, want: Start, what: &str) -> Result<(), WireError> {
+        self.open(start, want, what)?;
+        self.reserve(Room::container)
+    }
+
     fn sequence(&mut self, ty: &Type, element: &Type, start: Start) -> Result<Value, WireError> {
         let is_set = matches!(ty, Type::Set(_));
-        self.open(start, Start::Array, if is_set { "a set" } else { "a list" })?;
+        self.open_container(start, Start::Array, if is_set { "a set" } else { "a list" })?;
         let mut items = Vec::new();
         while self.read(|reader| reader.more(items.len(), b']'))? {
             let step = PathStep::Index(if is_set {
@@ -131,6 +159,7 @@ impl<'t> Decoder<'t> {
             } else {
                 Value::number(items.len())
             });
+            self.reserve(|room| room.elements(1))?;
             items.push(self.inside(step, |decoder| decoder.value(element))?);
         }
         if items.is_empty() {
@@ -149,12 +178,13 @@ impl<'t> Decoder<'t> {
     }
 
     fn map(&mut self, element: &Type, start: Start) -> Result<Value, WireError> {
-        self.open(start, Start::Object, "a map")?;
+        self.open_container(start, Start::Object, "a map")?;
         let mut entries = BTreeMap::new();
         let mut count = 0;
         while self.read(|reader| reader.more(count, b'}'))? {
-            count += 1;
             let key = nfc(&self.read(Reader::key)?);
+            self.reserve(|room| room.entry(count, &key))?;
+            count += 1;
             let step = PathStep::Index(Data::String(key.clone()).into());
             let value = self.inside(step, |decoder| decoder.value(element))?;
             entries.insert(key, value);
@@ -166,13 +196,14 @@ impl<'t> Decoder<'t> {
     }
 
     fn tuple(&mut self, types: &[Type], start: Start) -> Result<Value, WireError> {
-        self.open(start, Start::Array, "a tuple")?;
+        self.open_container(start, Start::Array, "a tuple")?;
         let mut items = Vec::new();
         while self.read(|reader| reader.more(items.len(), b']'))? {
             let Some(ty) = types.get(items.len()) else {
                 return Err(self.fail(format!("the tuple has too many elements (need {})", types.len())));
             };
             let step = PathStep::Index(Value::number(items.len()));
+            self.reserve(|room| room.elements(1))?;
             items.push(self.inside(step, |decoder| decoder.value(ty))?);
         }
         if items.len() < types.len() {
@@ -185,7 +216,8 @@ impl<'t> Decoder<'t> {
     }
 
     fn object(&mut self, object: &ObjectType, start: Start) -> Result<Value, WireError> {
-        self.open(start, Start::Object, "an object")?;
+        self.open_container(start, Start::Object, "an object")?;
+        self.reserve(|room| room.attributes(object.attrs().len()))?;
         let mut attrs: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         let mut count = 0;
         while self.read(|reader| reader.more(count, b'}'))? {
@@ -219,6 +251,7 @@ impl<'t> Decoder<'t> {
             let text = self.read(Reader::skip)?;
             match &*key {
                 "type" => {
+                    self.reserve(|room| room.described(text.as_bytes()))?;
                     let read =
                         types::type_from_text(text.as_bytes()).map_err(|error| self.fail(error.message))?;
                     ty = Some(read.without_optional());
@@ -237,8 +270,12 @@ impl<'t> Decoder<'t> {
             reader,
             path: self.path.clone(),
             depth: self.depth + 1,
+            // What is left is this value's, and then the next one's.
+            room: std::mem::replace(&mut self.room, Room::of(0)),
         };
-        inner.value(&ty)
+        let value = inner.value(&ty)?;
+        self.room = inner.room;
+        Ok(value)
     }
 
     fn implied(&mut self) -> Result<Value, WireError> {
@@ -251,9 +288,11 @@ impl<'t> Decoder<'t> {
             Start::Number => self.primitive(&Type::Number, start),
             Start::String => self.primitive(&Type::String, start),
             Start::Array => {
+                self.reserve(Room::container)?;
                 self.reader.open();
                 let mut items = Vec::new();
                 while self.read(|reader| reader.more(items.len(), b']'))? {
+                    self.reserve(|room| room.elements(1))?;
                     let step = PathStep::Index(Value::number(items.len()));
                     items.push(self.inside(step, Self::implied)?);
                 }
@@ -264,13 +303,15 @@ impl<'t> Decoder<'t> {
     }
 
     fn implied_object(&mut self) -> Result<Value, WireError> {
+        self.reserve(Room::container)?;
         self.reader.open();
         let mut attrs: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         let mut count = 0;
         while self.read(|reader| reader.more(count, b'}'))? {
-            count += 1;
             let written = self.read(Reader::key)?;
             let name = nfc(&written);
+            self.reserve(|room| room.entry(count, &name))?;
+            count += 1;
             if *name != *written {
                 // cty looks the key up as written among names in NFC, and finds nothing.
                 return Err(self.fail(format!(

@@ -1,7 +1,7 @@
 //! The JSON forms of values and types, as go-cty's `cty/json`.
 //!
 //! Numbers keep every digit, strings become NFC, of a key given twice the last one counts. What is read may be hostile:
-//! depth is bounded by [`DEPTH_LIMIT`], anything after the value is refused (cty ignores it).
+//! the memory that a value takes is bounded, its depth by [`DEPTH_LIMIT`], anything after the value is refused (cty ignores it).
 
 mod decode;
 mod encode;
@@ -12,6 +12,8 @@ use std::fmt;
 
 use crate::{Path, PathStep};
 
+#[cfg(test)]
+pub(crate) use decode::decode_within;
 pub use decode::{decode, decode_implied};
 pub use encode::encode;
 pub(crate) use encode::to_type;

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::DEPTH_LIMIT;
+
 /// What is wrong with the text, in words.
 pub(super) type Fault = &'static str;
 
@@ -183,13 +185,17 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Steps over a value, which must be well formed, and gives its text. Needs no stack, however deep.
+    /// Steps over a value, which must be well formed, and gives its text. Needs no stack; what is deeper than any value that
+    /// is read is refused, so that a text of brackets takes no memory.
     pub(super) fn skip(&mut self) -> Result<&'t str, Fault> {
         self.peek();
         let from = self.at;
         // The closing bracket of each open container, and how many elements it has.
         let mut open: Vec<(u8, usize)> = Vec::new();
         loop {
+            if open.len() > 2 * DEPTH_LIMIT {
+                return Err("the JSON text is nested too deeply");
+            }
             match self.start()? {
                 start @ (Start::Null | Start::True | Start::False) => self.word(start)?,
                 Start::Number => drop(self.number()?),

@@ -8,6 +8,7 @@ use crate::{
     Data, Number, ObjectType, PathStep, Type, Value,
     json::{self, DEPTH_LIMIT, WireError},
     ops,
+    room::{Full, Room},
     value::nfc,
 };
 
@@ -19,7 +20,13 @@ const LARGEST_COLLAPSE: u64 = 1 << 18;
 
 /// Reads MessagePack as a value of type `ty`; bytes may be hostile. As in cty, bytes after the value are ignored.
 pub fn decode(bytes: &[u8], ty: &Type) -> Result<Value, WireError> {
-    Decoder::new(bytes).value(&ty.without_optional())
+    decode_within(bytes, ty, Room::of_message())
+}
+
+pub(crate) fn decode_within(bytes: &[u8], ty: &Type, room: Room) -> Result<Value, WireError> {
+    let mut decoder = Decoder::new(bytes);
+    decoder.room = room;
+    decoder.value(&ty.without_optional())
 }
 
 pub(super) struct Decoder<'b> {
@@ -27,6 +34,7 @@ pub(super) struct Decoder<'b> {
     path: Vec<PathStep>,
     depth: usize,
     spare: u64,
+    room: Room,
 }
 
 impl<'b> Decoder<'b> {
@@ -36,11 +44,17 @@ impl<'b> Decoder<'b> {
             path: Vec::new(),
             depth: 0,
             spare: LARGEST_COLLAPSE,
+            room: Room::of_message(),
         }
     }
 
     pub(super) fn fail(&self, message: impl Into<String>) -> WireError {
         WireError::at(&self.path, message)
+    }
+
+    /// Takes room for what is about to be made.
+    fn reserve(&mut self, take: impl FnOnce(&mut Room) -> Result<(), Full>) -> Result<(), WireError> {
+        take(&mut self.room).map_err(|full| self.fail(full.message()))
     }
 
     fn required(&self, what: &str) -> WireError {
@@ -176,7 +190,9 @@ impl<'b> Decoder<'b> {
             }
             _ => Number::parse(self.text("a number")?),
         };
-        number.ok_or_else(|| self.required("a number"))
+        let number = number.ok_or_else(|| self.required("a number"))?;
+        self.reserve(|room| room.number(&number))?;
+        Ok(number)
     }
 
     /// Reads what stands one step further in.
@@ -217,7 +233,11 @@ impl<'b> Decoder<'b> {
             Type::Dynamic => self.dynamic(),
             Type::Bool => self.boolean().map(Value::bool),
             Type::Number => self.number().map(Value::number),
-            Type::String => self.text("a string").map(Value::string),
+            Type::String => {
+                let text = self.text("a string")?;
+                self.reserve(|room| room.text(text))?;
+                Ok(Value::string(text))
+            }
             Type::List(element) => {
                 let items = self.items(element, "a list")?;
                 if items.is_empty() {
@@ -249,7 +269,9 @@ impl<'b> Decoder<'b> {
     fn items(&mut self, element: &Type, what: &str) -> Result<Vec<Value>, WireError> {
         let length = self.array_length(what)?;
         // Each element takes at least one byte: a declared length beyond that claims no memory.
-        let mut items = Vec::with_capacity(length.min(self.rest.len()));
+        let most = length.min(self.rest.len());
+        self.reserve(|room| room.container().and_then(|()| room.elements(most)))?;
+        let mut items = Vec::with_capacity(most);
         for at in 0..length {
             items.push(self.inside(PathStep::Index(Value::number(at)), element)?);
         }
@@ -258,9 +280,11 @@ impl<'b> Decoder<'b> {
 
     fn map(&mut self, element: &Type) -> Result<Value, WireError> {
         let length = self.map_length("a map")?;
+        self.reserve(Room::container)?;
         let mut entries = BTreeMap::new();
-        for _ in 0..length {
+        for count in 0..length {
             let key = nfc(self.text("a string as key")?);
+            self.reserve(|room| room.entry(count, &key))?;
             let value = self.inside(PathStep::Index(Data::String(key.clone()).into()), element)?;
             entries.insert(key, value);
         }
@@ -275,7 +299,9 @@ impl<'b> Decoder<'b> {
         if length != types.len() {
             return Err(self.required(&format!("a tuple of length {}", types.len())));
         }
-        let mut items = Vec::with_capacity(length.min(self.rest.len()));
+        let most = length.min(self.rest.len());
+        self.reserve(|room| room.container().and_then(|()| room.elements(most)))?;
+        let mut items = Vec::with_capacity(most);
         for (at, ty) in types.iter().enumerate() {
             items.push(self.inside(PathStep::Index(Value::number(at)), ty)?);
         }
@@ -290,6 +316,7 @@ impl<'b> Decoder<'b> {
                 "an object with {want} attributes is required, but {length} are given"
             )));
         }
+        self.reserve(|room| room.container().and_then(|()| room.attributes(length)))?;
         let mut attrs: BTreeMap<Arc<str>, Value> = BTreeMap::new();
         for _ in 0..length {
             let name = self.text("a string as key")?;
@@ -311,6 +338,7 @@ impl<'b> Decoder<'b> {
             return Err(self.required("an array of type and value"));
         }
         let text = self.text_bytes("the type's description")?;
+        self.reserve(|room| room.described(text))?;
         let ty = json::type_from_text(text).map_err(|error| self.fail(error.message))?;
         self.deeper()?;
         let value = self.value(&ty.without_optional())?;
@@ -324,11 +352,13 @@ impl<'b> Decoder<'b> {
         if kind != REFINED || payload.len() <= 1 {
             return Ok(Value::unknown(ty.clone()));
         }
+        self.reserve(|room| room.facts(payload.len()))?;
         let (value, collapsed) = refinement::read(payload, ty).map_err(|error| self.fail(error.message))?;
         self.spare = self
             .spare
             .checked_sub(collapsed)
             .ok_or_else(|| self.fail("unknown lists of known length have too many elements together"))?;
+        self.reserve(|room| room.elements(usize::try_from(collapsed).unwrap_or(usize::MAX)))?;
         Ok(value)
     }
 

@@ -2,13 +2,15 @@
 //!
 //! Unknown values are extension 0 of one byte, or extension 12 holding a map of refinements. A dynamic place holds an
 //! array of the type's JSON and the value. What is written is byte for byte what go-cty writes; what is read may be
-//! hostile: memory stays in proportion to the bytes given, and depth is bounded.
+//! hostile: the memory that a value takes is bounded, and so is its depth.
 
 mod decode;
 mod encode;
 mod refinement;
 
 pub use decode::decode;
+#[cfg(test)]
+pub(crate) use decode::decode_within;
 pub use encode::encode;
 
 /// The extension type of an unknown value with refinements.

@@ -15,6 +15,8 @@ use crate::proto::tfplugin::{
 
 /// How much text the state has that is called large.
 pub(crate) const LARGE: usize = 100 << 20;
+/// How many bytes of numbers a state has that is made to fill the memory.
+pub(crate) const DENSE: usize = 100 << 20;
 /// How many remarks a plugin makes that has many.
 pub(crate) const MANY: usize = 50_000;
 /// How many remarks, or steps in the path of one, a plugin sends that means harm.

@@ -1,14 +1,14 @@
 //! What the model answers about instances of its resource type.
 
-use ashlar_value::{Type, Value, json};
+use ashlar_value::{Type, Value, json, msgpack};
 use prost::Message;
 
 use super::{
-    answers::{LARGE, Model, read, with},
+    answers::{DENSE, LARGE, Model, read, with},
     schema,
 };
 use crate::proto::tfplugin::{
-    self as p, AttributePath, Deferred, Diagnostic,
+    self as p, AttributePath, Deferred, Diagnostic, DynamicValue,
     attribute_path::{Step, step::Selector},
 };
 
@@ -96,7 +96,7 @@ impl Model<'_> {
                 }
                 p::read_resource::Response {
                     new_identity: self.identity_of(&state),
-                    new_state: self.encoded(&state, &ty),
+                    new_state: self.dense(&state, &ty).or_else(|| self.encoded(&state, &ty)),
                     diagnostics,
                     private: [&asked.private[..], b"-read"].concat(),
                     deferred: None,
@@ -123,6 +123,37 @@ impl Model<'_> {
             }
             _ => return None,
         })
+    }
+
+    /// The object with so many numbers in it that a byte or two stands for each, if that is what goes wrong.
+    fn dense(&self, object: &Value, ty: &Type) -> Option<DynamicValue> {
+        let one = Value::list(Type::Number, vec![Value::number(0)]);
+        let object = with(object, &[("parts", one)]);
+        let put = |encoded: Vec<u8>, found: &[u8], many: Vec<u8>| {
+            let at = encoded.windows(found.len()).position(|part| part == found)?;
+            let (before, after) = (&encoded[..at], &encoded[at + found.len()..]);
+            Some([before, &many[..], after].concat())
+        };
+        let count = u32::try_from(DENSE).unwrap().to_be_bytes();
+        match self.fault {
+            "dense" => Some(DynamicValue {
+                msgpack: put(
+                    msgpack::encode(&object, ty).unwrap(),
+                    b"\xa5parts\x91\x00",
+                    [b"\xa5parts\xdd", &count[..], &vec![0; DENSE]].concat(),
+                )?,
+                json: Vec::new(),
+            }),
+            "dense-json" => Some(DynamicValue {
+                msgpack: Vec::new(),
+                json: put(
+                    json::encode(&object, ty).unwrap(),
+                    b"[0]",
+                    [b"[", &b"0,".repeat(DENSE / 2)[..], b"0]"].concat(),
+                )?,
+            }),
+            _ => None,
+        }
     }
 
     fn bare(&self) -> Value {

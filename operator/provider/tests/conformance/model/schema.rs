@@ -6,6 +6,9 @@ use prost::Message;
 use super::Script;
 use crate::proto::{tfplugin, tfplugin5, tfplugin6};
 
+/// How many remarks are told with a schema that means harm.
+const CROWD_OF_SCHEMA: usize = 2_100_000;
+
 /// Name, type and what may be done with it: `r`equired, `o`ptional, `c`omputed, `s`ensitive, `w`rite-only.
 type Attributes = &'static [(&'static str, &'static str, &'static str)];
 
@@ -18,6 +21,7 @@ const THING: Attributes = &[
     ("key_wo", r#""string""#, "ow"),
     ("size", r#""number""#, "o"),
     ("tags", r#"["map","string"]"#, "o"),
+    ("parts", r#"["list","number"]"#, "o"),
 ];
 const DATA: Attributes = &[("name", r#""string""#, "r"), ("found", r#""string""#, "c")];
 const KEY: Attributes = &[("name", r#""string""#, "r"), ("token", r#""string""#, "cs")];
@@ -112,10 +116,15 @@ response!(of_five, tfplugin5);
 response!(of_six, tfplugin6);
 
 pub(super) fn whole(script: &Script) -> Vec<u8> {
-    match script.generation {
+    let mut message = match script.generation {
         5 => of_five(script),
         _ => of_six(script),
+    };
+    if script.fault("GetProviderSchema") == "crowd" {
+        // Remarks without a word.
+        message.extend([4 << 3 | 2, 0].repeat(CROWD_OF_SCHEMA));
     }
+    message
 }
 
 fn capabilities(script: &Script) -> tfplugin::ServerCapabilities {
