@@ -165,10 +165,10 @@ impl SourceArgs {
 #[derive(clap::Args, Clone, Debug)]
 pub struct WarmArgs {
     /// How long a provider may serve nobody before it is ended, in seconds. 0: each run starts its own, and ends them.
-    #[arg(long, env = "ASHLAR_WARM_IDLE", default_value_t = 900)]
+    #[arg(long, env = "ASHLAR_WARM_IDLE", default_value_t = 600)]
     pub warm_idle: u32,
     /// How old a provider may get, in seconds.
-    #[arg(long, env = "ASHLAR_WARM_AGE", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, env = "ASHLAR_WARM_AGE", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
     pub warm_age: u32,
     /// Most memory that providers may take which serve nobody, in MiB.
     #[arg(long, env = "ASHLAR_WARM_MIB", default_value_t = 1024)]

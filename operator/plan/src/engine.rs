@@ -237,11 +237,13 @@ impl<'a> Engine<'a> {
             && let Some((provider, told)) = self.providers.configured(&config.provider, &value).await
         {
             lock(&self.started).push(provider.clone());
+            provider.stands_for(&config.to_string());
             diags.extend(place_all(told, body, config));
             return Ok((provider, diags));
         }
         let provider = self.providers.start(&config.provider).await?;
         lock(&self.started).push(provider.clone());
+        provider.stands_for(&config.to_string());
         if is_passing {
             provider.keep_apart();
         }

@@ -294,6 +294,11 @@ pub trait Provider: Send + Sync {
     /// What it is configured with is not to outlive the run: no other run is given it.
     fn keep_apart(&self) {}
 
+    /// It is used for the provider configuration of this address. Told before it is configured, or where it was already.
+    fn stands_for(&self, configuration: &str) {
+        let _ = configuration;
+    }
+
     /// Checks a provider configuration, which may hold unknown values.
     async fn validate_provider(&self, config: &Value) -> Vec<ProviderDiag>;
 

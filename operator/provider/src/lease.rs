@@ -1,11 +1,13 @@
 //! A provider as one run has it, which goes back to the pool at the end if nothing went wrong with it.
 //!
-//! Every call is watched: one that has no answer, makes no sense or is broken off spoils the process, and so does a change
-//! that fails and a request to stop. What is spoiled, or still at work, is ended and never used again.
+//! Every call is watched: one that fails or is broken off spoils the process, whatever it was asked for, and so does a request to
+//! stop. An error may be the configuration's or the world's fault as well, but also that of a process whose credentials have run
+//! out, and nobody can tell which; a new process costs little, one that fails every run much. What is spoiled, or still at work, is
+//! ended and never used again.
 
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
     time::Instant,
@@ -71,6 +73,8 @@ pub(crate) struct Lease {
     open: AtomicI64,
     is_apart: AtomicBool,
     has_left: AtomicBool,
+    /// The provider configuration that it stands for.
+    role: OnceLock<Arc<str>>,
 }
 
 impl Lease {
@@ -88,6 +92,7 @@ impl Lease {
             open: AtomicI64::new(0),
             is_apart: AtomicBool::new(false),
             has_left: AtomicBool::new(false),
+            role: OnceLock::new(),
         }
     }
 
@@ -109,6 +114,13 @@ impl Lease {
         Call {
             lease: self,
             is_over: false,
+        }
+    }
+
+    /// What stood for the same configuration with other values is of no use any more.
+    fn supersede(&self) {
+        if let Some(role) = self.role.get() {
+            self.pool.supersede(&self.kept_as().0, role);
         }
     }
 
@@ -146,10 +158,13 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    fn over<T: Judged>(mut self, answer: T) -> T {
+    /// `error`: what an error that the provider told of means.
+    fn over<T: Judged>(mut self, answer: T, error: Ended) -> T {
         self.is_over = true;
-        if answer.is_fault() {
-            self.lease.spoil(Ended::Failed);
+        match answer.verdict() {
+            Verdict::Fine => {}
+            Verdict::Error => self.lease.spoil(error),
+            Verdict::Fault => self.lease.spoil(Ended::Failed),
         }
         answer
     }
@@ -164,40 +179,61 @@ impl Drop for Call<'_> {
     }
 }
 
+/// How a call went.
+enum Verdict {
+    Fine,
+    /// The provider says that it failed.
+    Error,
+    /// There was no answer, or one that makes no sense.
+    Fault,
+}
+
+impl Verdict {
+    fn fault_if(is_fault: bool) -> Self {
+        if is_fault { Self::Fault } else { Self::Fine }
+    }
+}
+
 /// An answer that tells whether it is one.
 trait Judged {
-    /// Was there no answer, or one that makes no sense?
-    fn is_fault(&self) -> bool;
+    fn verdict(&self) -> Verdict;
 }
 
 impl Judged for Vec<ProviderDiag> {
-    fn is_fault(&self) -> bool {
-        self.iter().any(|diag| diag.is_call_fault)
+    fn verdict(&self) -> Verdict {
+        if self.iter().any(|diag| diag.is_call_fault) {
+            Verdict::Fault
+        } else if has_errors(self) {
+            Verdict::Error
+        } else {
+            Verdict::Fine
+        }
     }
 }
 
 impl<T> Judged for Answer<T> {
-    fn is_fault(&self) -> bool {
-        self.diags.is_fault()
+    fn verdict(&self) -> Verdict {
+        self.diags.verdict()
     }
 }
 
 impl<T> Judged for Result<T, Diags> {
-    fn is_fault(&self) -> bool {
-        self.is_err()
+    fn verdict(&self) -> Verdict {
+        Verdict::fault_if(self.is_err())
     }
 }
 
 impl Judged for Result<Value, FunctionFault> {
-    /// Why a function gave nothing is told in one text, whoever wrote it: a fault that names no argument may be the call's.
-    fn is_fault(&self) -> bool {
-        self.as_ref().is_err_and(|fault| fault.argument.is_none())
+    /// Why a function gave nothing is told in one text, whoever wrote it: a fault that names no argument may be the call's. One
+    /// that names an argument is a matter of that alone, as functions know nothing but their arguments.
+    fn verdict(&self) -> Verdict {
+        Verdict::fault_if(self.as_ref().is_err_and(|fault| fault.argument.is_none()))
     }
 }
 
 impl Judged for () {
-    fn is_fault(&self) -> bool {
-        false
+    fn verdict(&self) -> Verdict {
+        Verdict::Fine
     }
 }
 
@@ -207,10 +243,13 @@ fn has_errors(diags: &[ProviderDiag]) -> bool {
 
 /// Each call as the plugin has it, between a beginning and an end that are noted.
 macro_rules! watched {
-    ($self:ident, $call:ident($($argument:expr),*)) => {{
+    ($self:ident, $call:ident($($argument:expr),*)) => {
+        watched!($self, $call($($argument),*), Ended::Failed)
+    };
+    ($self:ident, $call:ident($($argument:expr),*), $error:expr) => {{
         let call = $self.call();
         let answer = $self.plugin.$call($($argument),*).await;
-        call.over(answer)
+        call.over(answer, $error)
     }};
 }
 
@@ -224,22 +263,32 @@ impl Provider for Lease {
         self.is_apart.store(true, Ordering::SeqCst);
     }
 
+    fn stands_for(&self, configuration: &str) {
+        let _ = self.role.set(configuration.into());
+        if self.kept_as().0.config.is_some() {
+            self.supersede();
+        }
+    }
+
     async fn validate_provider(&self, config: &Value) -> Vec<ProviderDiag> {
-        let told = watched!(self, validate_provider(config));
+        let told = watched!(self, validate_provider(config), Ended::Unkept);
         self.kept_as().1.clone_from(&told);
         told
     }
 
     async fn configure(&self, config: &Value) -> Vec<ProviderDiag> {
-        let told = watched!(self, configure(config));
+        let told = watched!(self, configure(config), Ended::Unkept);
         let schema = self.plugin.schema().await;
         let digest = schema.ok().and_then(|schema| config_digest(&schema, config));
-        if digest.is_none() || has_errors(&told) {
+        if digest.is_none() {
             self.spoil(Ended::Unkept);
         }
-        let mut kept_as = self.kept_as();
-        kept_as.0.config = digest;
-        kept_as.1.extend(told.iter().cloned());
+        {
+            let mut kept_as = self.kept_as();
+            kept_as.0.config = digest;
+            kept_as.1.extend(told.iter().cloned());
+        }
+        self.supersede();
         told
     }
 
@@ -284,11 +333,7 @@ impl Provider for Lease {
     }
 
     async fn invoke_action(&self, kind: &str, config: &Value, told: Told<'_>) -> Vec<ProviderDiag> {
-        let remarks = watched!(self, invoke_action(kind, config, told));
-        if has_errors(&remarks) {
-            self.spoil(Ended::ApplyError);
-        }
-        remarks
+        watched!(self, invoke_action(kind, config, told), Ended::ApplyError)
     }
 
     async fn upgrade_state(&self, request: UpgradeRequest<'_>) -> Answer<Option<Value>> {
@@ -320,11 +365,7 @@ impl Provider for Lease {
     }
 
     async fn apply(&self, request: ApplyRequest<'_>) -> Answer<Applied> {
-        let answer = watched!(self, apply(request));
-        if answer.has_errors() {
-            self.spoil(Ended::ApplyError);
-        }
-        answer
+        watched!(self, apply(request), Ended::ApplyError)
     }
 
     async fn read_data(&self, request: ReadDataRequest<'_>) -> Answer<(Option<Value>, Option<Deferred>)> {
@@ -360,6 +401,7 @@ impl Provider for Lease {
                     remarks,
                     started: self.started,
                     anchor: self.anchor.clone(),
+                    role: self.role.get().cloned(),
                 });
             }
         }

@@ -328,6 +328,7 @@ impl Providers for Plugins {
             remarks: Vec::new(),
             started: Instant::now(),
             anchor: warm.anchor.clone(),
+            role: None,
         };
         Ok(Arc::new(Lease::new(idle, warm.pool.clone())))
     }

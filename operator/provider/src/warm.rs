@@ -130,6 +130,8 @@ pub(crate) struct Idle {
     pub(crate) remarks: Vec<ProviderDiag>,
     pub(crate) started: Instant,
     pub(crate) anchor: Anchor,
+    /// The provider configuration that it stood for last.
+    pub(crate) role: Option<Arc<str>>,
 }
 
 struct Kept {
@@ -200,12 +202,25 @@ impl WarmPool {
 
     /// A run of a tenant begins: what was started with other files or variables serves it no more.
     pub(crate) fn begin(self: &Arc<Self>, tenant: &str, place: &[u8; 32]) {
-        self.end_where(Ended::Tenant, |key| &*key.tenant == tenant && key.place != *place);
+        self.end_where(Ended::Tenant, |one| {
+            &*one.key.tenant == tenant && one.key.place != *place
+        });
+    }
+
+    /// A provider configuration of a tenant has these values now: what stood for it with others serves nobody any more. Without
+    /// this a configuration that is new in each run (a token) would leave a process behind each time.
+    pub(crate) fn supersede(self: &Arc<Self>, now: &Key, role: &str) {
+        self.end_where(Ended::Tenant, |one| {
+            one.role.as_deref() == Some(role)
+                && one.key.tenant == now.tenant
+                && one.key.program == now.program
+                && one.key.config != now.config
+        });
     }
 
     /// Ends what is kept for a tenant that is gone.
     pub fn end_tenant(self: &Arc<Self>, tenant: &str) {
-        self.end_where(Ended::Tenant, |key| &*key.tenant == tenant);
+        self.end_where(Ended::Tenant, |one| &*one.key.tenant == tenant);
     }
 
     /// Ends what goes beyond the limits, over and over, until it is dropped.
@@ -262,10 +277,10 @@ impl WarmPool {
         }
     }
 
-    fn end_where(self: &Arc<Self>, why: Ended, which: impl Fn(&Key) -> bool) {
+    fn end_where(self: &Arc<Self>, why: Ended, which: impl Fn(&Idle) -> bool) {
         let doomed: BTreeMap<u64, Ended> = {
             let kept = self.kept();
-            let doomed = kept.iter().filter(|one| which(&one.idle.key));
+            let doomed = kept.iter().filter(|one| which(&one.idle));
             doomed.map(|one| (one.id, why)).collect()
         };
         if !doomed.is_empty() {

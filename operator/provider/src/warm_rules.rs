@@ -22,8 +22,9 @@ pub struct WarmLimits {
 impl Default for WarmLimits {
     fn default() -> Self {
         Self {
-            idle: Duration::from_secs(15 * 60),
-            age: Duration::from_secs(60 * 60),
+            // Tokens that a provider makes itself when it is configured last as little as twenty minutes.
+            idle: Duration::from_secs(10 * 60),
+            age: Duration::from_secs(10 * 60),
             resident: 512 << 20,
             memory: 1 << 30,
             per_tenant: 8,
@@ -37,7 +38,7 @@ impl Default for WarmLimits {
 pub enum Ended {
     /// It ended by itself.
     Crashed,
-    /// A call failed without an answer, or was broken off.
+    /// A call failed, or was broken off.
     Failed,
     /// A change that it made went wrong.
     ApplyError,
@@ -53,7 +54,7 @@ pub enum Ended {
     Memory,
     /// There were too many.
     Count,
-    /// Its tenant is gone, or runs with other files or variables.
+    /// Its tenant is gone, or runs with other files, variables or another configuration.
     Tenant,
     /// The operator ends.
     Shutdown,

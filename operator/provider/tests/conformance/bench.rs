@@ -120,6 +120,10 @@ impl Bench {
         self.folders.world()
     }
 
+    pub(crate) fn address(&self) -> &Address {
+        &self.address
+    }
+
     /// The provider's name as it is told.
     pub(crate) fn name(&self) -> String {
         self.address.for_display()

@@ -19,6 +19,7 @@ mod calls;
 mod drive;
 mod faults;
 mod harness;
+mod kept;
 mod kiln;
 mod kilnv5;
 mod log;
@@ -61,5 +62,6 @@ fn main() -> ExitCode {
         faults::CASES,
         remarks::CASES,
         sizes::CASES,
+        kept::CASES,
     ])
 }

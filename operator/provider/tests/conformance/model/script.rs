@@ -8,6 +8,8 @@ const START: &str = "ASHLAR_MODEL_START";
 const FAULT: &str = "ASHLAR_MODEL_FAULT";
 const CALLS: &str = "ASHLAR_MODEL_CALLS";
 const OPTIONAL: &str = "ASHLAR_MODEL_OPTIONAL";
+/// What every plugin is started with.
+const COOKIE: &str = "TF_PLUGIN_MAGIC_COOKIE";
 
 /// How the plugin behaves.
 #[derive(Clone, Debug, Default)]
@@ -48,7 +50,12 @@ impl Script {
     /// What this process is told, if it is to be the plugin.
     pub(crate) fn of_this_process() -> Option<Self> {
         let text = |name: &str| std::env::var(name).unwrap_or_default();
-        let generation = std::env::var(GENERATION).ok()?;
+        let generation = match std::env::var(GENERATION) {
+            Ok(generation) => generation,
+            // One that is asked for its schema alone has none of the variables; it is a plugin all the same.
+            Err(_) if std::env::var_os(COOKIE).is_some() => String::new(),
+            Err(_) => return None,
+        };
         Some(Self {
             generation: generation.parse().unwrap_or(6),
             start: text(START),
