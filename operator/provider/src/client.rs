@@ -19,7 +19,7 @@ use crate::{
     fault::{chain, error},
     handshake::Generation,
     log::PluginLog,
-    process::Process,
+    process::{GivenUp, Process},
     proto::{
         goplugin::{Empty, grpc_controller_client::GrpcControllerClient, grpc_stdio_client::GrpcStdioClient},
         tfplugin::{self, Diagnostic, invoke_action::event::Type as ActionEvent},
@@ -28,27 +28,48 @@ use crate::{
     },
 };
 
-/// How long calls may take. `None`: as long as they need; the end of the process ends them in any case.
+/// How long calls may take. Every call has an end, far beyond what providers need (Terraform has none), so that one that hangs
+/// does not hold its run, and the lock of its state, for ever. In a cluster `spec.timeout` ends the whole run besides.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeouts {
     /// The schema.
-    pub schema: Option<Duration>,
-    /// Checks, upgrades and stop: they reach nothing outside.
-    pub check: Option<Duration>,
-    /// Configure, read, plan, read data.
-    pub read: Option<Duration>,
-    /// Apply, and actions.
-    pub apply: Option<Duration>,
+    pub schema: Duration,
+    /// Checks, upgrades, functions and stop: they reach nothing outside.
+    pub check: Duration,
+    /// Configure, which may log in somewhere.
+    pub configure: Duration,
+    /// Plans, those of actions too.
+    pub plan: Duration,
+    /// Reads, imports and ephemeral resources, which may wait for what is slow to appear.
+    pub read: Duration,
+    /// Changes and actions, which may make what takes hours.
+    pub apply: Duration,
 }
 
 impl Default for Timeouts {
     fn default() -> Self {
-        let minutes = |count: u64| Some(Duration::from_secs(60 * count));
+        let minutes = |count: u64| Duration::from_secs(60 * count);
         Self {
             schema: minutes(5),
             check: minutes(5),
-            read: None,
-            apply: None,
+            configure: minutes(10),
+            plan: minutes(60),
+            read: minutes(2 * 60),
+            apply: minutes(24 * 60),
+        }
+    }
+}
+
+impl Timeouts {
+    /// Each of them changed in the same way.
+    pub fn scaled(self, scale: impl Fn(Duration) -> Duration) -> Self {
+        Self {
+            schema: scale(self.schema),
+            check: scale(self.check),
+            configure: scale(self.configure),
+            plan: scale(self.plan),
+            read: scale(self.read),
+            apply: scale(self.apply),
         }
     }
 }
@@ -71,6 +92,10 @@ pub(crate) enum CallError {
     Gone(Arc<str>),
     /// It took too long, and the process was killed.
     Slow(Duration),
+    /// It took too long of a process that nobody here can end: nothing more is asked of it.
+    Left(Duration),
+    /// Not asked, as an earlier call took too long.
+    GivenUp(Duration),
     /// What was to be sent, or what was sent, is larger than any message may be.
     Large(Way),
     /// gRPC says no.
@@ -115,6 +140,19 @@ impl CallError {
             Self::Slow(limit) => (
                 "Plugin did not respond",
                 format!("The plugin of {provider} did not answer {call} within {limit:?} and was ended."),
+            ),
+            Self::Left(limit) => (
+                "Plugin did not respond",
+                format!(
+                    "The plugin of {provider} did not answer {call} within {limit:?}. It runs as a sidecar, which nobody here can end, so it may still be at it; this run asks nothing more of it. See to the sidecar, and restart it if it hangs."
+                ),
+            ),
+            Self::GivenUp(limit) => (
+                "Plugin did not respond",
+                format!(
+                    "The plugin of {provider} was not asked for {call}: it did not answer {} within {limit:?}, and runs as a sidecar, which nobody here can end.",
+                    last.unwrap_or("an earlier call")
+                ),
             ),
             Self::Large(way) => (
                 "Plugin error",
@@ -220,7 +258,7 @@ impl Client {
     calls! {
         identity_schemas: get_resource_identity_schemas = get_resource_identity_schemas | get_resource_identity_schemas, schema;
         validate_provider: validate_provider_config = prepare_provider_config | validate_provider_config, check;
-        configure: configure_provider = configure | configure_provider, read;
+        configure: configure_provider = configure | configure_provider, configure;
         validate_resource: validate_resource_config = validate_resource_type_config | validate_resource_config, check;
         validate_data: validate_data_resource_config = validate_data_source_config | validate_data_resource_config, check;
         validate_ephemeral: validate_ephemeral_resource_config = validate_ephemeral_resource_config | validate_ephemeral_resource_config, check;
@@ -228,14 +266,14 @@ impl Client {
         renew_ephemeral: renew_ephemeral_resource = renew_ephemeral_resource | renew_ephemeral_resource, read;
         close_ephemeral: close_ephemeral_resource = close_ephemeral_resource | close_ephemeral_resource, read;
         validate_action: validate_action_config = validate_action_config | validate_action_config, check;
-        plan_action: plan_action = plan_action | plan_action, read;
+        plan_action: plan_action = plan_action | plan_action, plan;
         upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;
         upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
         move_state: move_resource_state = move_resource_state | move_resource_state, check;
         import: import_resource_state = import_resource_state | import_resource_state, read;
         generate_config: generate_resource_config = generate_resource_config | generate_resource_config, check;
         read: read_resource = read_resource | read_resource, read;
-        plan: plan_resource_change = plan_resource_change | plan_resource_change, read;
+        plan: plan_resource_change = plan_resource_change | plan_resource_change, plan;
         apply: apply_resource_change = apply_resource_change | apply_resource_change, apply;
         read_data: read_data_source = read_data_source | read_data_source, read;
         call_function: call_function = call_function | call_function, check;
@@ -369,18 +407,12 @@ impl Client {
 
     async fn guarded<T>(
         &self,
-        limit: Option<Duration>,
+        limit: Duration,
         call: impl Future<Output = Result<Response<T>, Status>>,
     ) -> Result<T, CallError> {
-        let too_late = async {
-            match limit {
-                Some(limit) => {
-                    tokio::time::sleep(limit).await;
-                    limit
-                }
-                None => std::future::pending().await,
-            }
-        };
+        if let Some(limit) = self.process.given_up() {
+            return Err(CallError::GivenUp(limit));
+        }
         if let Some(how) = self.process.has_ended() {
             return Err(CallError::Gone(how));
         }
@@ -391,9 +423,11 @@ impl Client {
                 Err(status) => status,
             },
             how = self.process.ended() => return Err(CallError::Ended(how)),
-            limit = too_late => {
-                self.process.kill();
-                return Err(CallError::Slow(limit));
+            () = tokio::time::sleep(limit) => {
+                return Err(match self.process.give_up(limit) {
+                    GivenUp::Killed => CallError::Slow(limit),
+                    GivenUp::Left => CallError::Left(limit),
+                });
             }
         };
         // What the plugin itself says has no cause in our transport.

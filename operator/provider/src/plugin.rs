@@ -19,7 +19,7 @@ use ashlar_port::{
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
 use bytes::Bytes;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::OnceCell;
 
 use crate::{
     calls::{DataAnswer, nothing_planned},
@@ -30,7 +30,7 @@ use crate::{
     lease::sent_digest,
     log::{PluginLog, Redactor},
     packed::{pack, unpack},
-    process::{LaunchOptions, Process},
+    process::{Farewell, LaunchOptions, Process},
     proto::tfplugin::{self, Diagnostic},
     sidecar::Sidecar,
     tls::Identity,
@@ -74,8 +74,7 @@ pub(crate) struct Plugin {
 /// What there is of a plugin that runs elsewhere.
 struct Attached {
     sidecar: Sidecar,
-    /// Tells that nothing can be asked of it any more, and why.
-    ended: Arc<watch::Sender<Option<Arc<str>>>>,
+    ended: Farewell,
     /// The configuration that the run has given it.
     config: OneConfig,
 }
@@ -95,29 +94,21 @@ impl Plugin {
         options: &PluginOptions,
     ) -> Result<Self, Diags> {
         let name = provider.for_display();
-        let (process, ended) = Process::elsewhere();
-        let ended = Arc::new(ended);
-        let (telling, place) = (ended.clone(), sidecar.to_string());
-        let broken: Broken = Arc::new(move || {
-            let how =
-                format!("the connection to its sidecar at {place} broke, so what it did of it is not known");
-            telling.send_if_modified(|told| {
-                let is_first = told.is_none();
-                told.get_or_insert_with(|| how.as_str().into());
-                is_first
-            });
-        });
+        let how =
+            format!("the connection to its sidecar at {sidecar} broke, so what it did of it is not known");
         let last = Instant::now() + options.launch.handshake;
         let mut pause = PAUSES.0;
-        let channel = loop {
-            let error =
-                match tokio::time::timeout_at(last.into(), attach(sidecar.address.clone(), broken.clone()))
-                    .await
-                {
-                    Ok(Ok(channel)) => break channel,
-                    Ok(Err(error)) => chain(&error),
-                    Err(_) => "it does not answer".to_owned(),
-                };
+        let (channel, process, ended) = loop {
+            // One for each try: the end of a connection that came to nothing says nothing of the next.
+            let (process, ended) = Process::elsewhere();
+            let (telling, how) = (ended.clone(), how.clone());
+            let broken: Broken = Arc::new(move || telling.tell(&how));
+            let connecting = attach(sidecar.address.clone(), broken);
+            let error = match tokio::time::timeout_at(last.into(), connecting).await {
+                Ok(Ok(channel)) => break (channel, process, ended),
+                Ok(Err(error)) => chain(&error),
+                Err(_) => "it does not answer".to_owned(),
+            };
             if Instant::now() + pause >= last {
                 let detail = format!(
                     "The sidecar of {name} at {sidecar} takes no connections: {error}. See that it runs and listens there."
@@ -294,7 +285,10 @@ impl Plugin {
     }
 
     fn failure(&self, call: &'static str, error: &CallError) -> ProviderDiag {
-        if matches!(error, CallError::Ended(_) | CallError::Slow(_)) {
+        if matches!(
+            error,
+            CallError::Ended(_) | CallError::Slow(_) | CallError::Left(_)
+        ) {
             let _ = self.last.set(call);
         }
         error.diag(&self.name, call, self.last.get().copied())
@@ -488,13 +482,7 @@ impl Provider for Plugin {
         match &self.attached {
             None => self.client.close().await,
             // It serves others after us. What it is still asked for has no answer.
-            Some(attached) => {
-                attached.ended.send_if_modified(|told| {
-                    let is_first = told.is_none();
-                    told.get_or_insert_with(|| "the run gave it up".into());
-                    is_first
-                });
-            }
+            Some(attached) => attached.ended.tell("the run gave it up"),
         }
     }
 }

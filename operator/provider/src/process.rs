@@ -96,6 +96,36 @@ pub(crate) struct Process {
     ended: watch::Receiver<Option<Arc<str>>>,
     /// Dropped or used: the watcher kills.
     kill: std::sync::Mutex<Option<oneshot::Sender<()>>>,
+    /// Set where it runs elsewhere.
+    elsewhere: Option<Elsewhere>,
+}
+
+/// What is told of a process that runs elsewhere: that nothing can be asked of it any more, and why.
+#[derive(Clone)]
+pub(crate) struct Farewell(Arc<watch::Sender<Option<Arc<str>>>>);
+
+impl Farewell {
+    /// Only what is told first counts.
+    pub(crate) fn tell(&self, how: &str) {
+        self.0.send_if_modified(|told| {
+            let is_first = told.is_none();
+            told.get_or_insert_with(|| how.into());
+            is_first
+        });
+    }
+}
+
+struct Elsewhere {
+    farewell: Farewell,
+    /// After what time nothing more is asked of it.
+    given_up: OnceLock<Duration>,
+}
+
+/// What became of a process that took too long.
+pub(crate) enum GivenUp {
+    Killed,
+    /// It runs elsewhere, and goes on.
+    Left,
 }
 
 impl Process {
@@ -134,6 +164,7 @@ impl Process {
             pid,
             ended,
             kill: std::sync::Mutex::new(Some(kill)),
+            elsewhere: None,
         };
 
         let Some(stdout) = stdout else {
@@ -165,14 +196,37 @@ impl Process {
     }
 
     /// One that runs elsewhere: nobody here starts or ends it. It counts as ended once that is told.
-    pub(crate) fn elsewhere() -> (Self, watch::Sender<Option<Arc<str>>>) {
+    pub(crate) fn elsewhere() -> (Self, Farewell) {
         let (report, ended) = watch::channel(None);
+        let farewell = Farewell(Arc::new(report));
         let process = Self {
             pid: None,
             ended,
             kill: std::sync::Mutex::new(None),
+            elsewhere: Some(Elsewhere {
+                farewell: farewell.clone(),
+                given_up: OnceLock::new(),
+            }),
         };
-        (process, report)
+        (process, farewell)
+    }
+
+    /// Ends one that took so long with a call; one that runs elsewhere is asked for nothing more, and its other calls have no answer.
+    pub(crate) fn give_up(&self, limit: Duration) -> GivenUp {
+        let Some(elsewhere) = &self.elsewhere else {
+            self.kill();
+            return GivenUp::Killed;
+        };
+        let _ = elsewhere.given_up.set(limit);
+        elsewhere.farewell.tell(&format!(
+            "another call took longer than {limit:?}, and nobody here can end a sidecar, so it was given up"
+        ));
+        GivenUp::Left
+    }
+
+    /// Is it asked for nothing more, as a call of it took so long?
+    pub(crate) fn given_up(&self) -> Option<Duration> {
+        self.elsewhere.as_ref()?.given_up.get().copied()
     }
 
     /// Its id, which may be another process's once it has ended.

@@ -3,8 +3,9 @@
 use std::{
     collections::BTreeMap,
     ffi::OsString,
+    fmt::Write,
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{
         Arc, LazyLock, Mutex,
         atomic::{AtomicU32, Ordering},
@@ -14,8 +15,12 @@ use std::{
 
 use ashlar_addr::Provider as Address;
 use ashlar_port::{Provider, Providers};
-use ashlar_provider::{Fence, LaunchOptions, Launcher, PluginOptions, Plugins, SchemaCache, Timeouts};
+use ashlar_provider::{
+    Binary, Fence, LaunchOptions, Launcher, Listen, PluginOptions, Plugins, SchemaCache, Sidecar, Timeouts,
+    Turns, relay,
+};
 use ashlar_value::Value;
+use tokio::task::JoinHandle;
 
 use crate::{
     log::{self, Line},
@@ -72,19 +77,13 @@ impl Bench {
 
     fn new(address: &str, binary: PathBuf) -> Self {
         static NEXT: AtomicU32 = AtomicU32::new(1);
-        let all = Some(Duration::from_secs(60));
         Self {
             folders: Folders::new(),
             marker: format!("{}-{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed)),
             address: address.parse().unwrap(),
             binary,
             variables: Vec::new(),
-            timeouts: Timeouts {
-                schema: all,
-                check: all,
-                read: all,
-                apply: all,
-            },
+            timeouts: Timeouts::default().scaled(|_| Duration::from_secs(60)),
             handshake: Duration::from_secs(30),
             schemas: Arc::default(),
             heard: Arc::default(),
@@ -105,14 +104,32 @@ impl Bench {
 
     /// With so much time for each call.
     pub(crate) fn in_time(mut self, limit: Duration) -> Self {
-        let all = Some(limit);
-        self.timeouts = Timeouts {
-            schema: all,
-            check: all,
-            read: all,
-            apply: all,
-        };
+        self.timeouts = self.timeouts.scaled(|_| limit);
         self
+    }
+
+    /// With the time that calls have outside of tests, twenty thousand times as fast, but enough for a slow machine.
+    pub(crate) fn in_usual_time(mut self) -> Self {
+        self.timeouts = Timeouts::default().scaled(|usual| Duration::from_secs(1) + usual / 20_000);
+        self
+    }
+
+    /// How long a call may take.
+    pub(crate) fn limit(&self, call: &str) -> Duration {
+        let timeouts = &self.timeouts;
+        match call {
+            "GetProviderSchema" | "GetResourceIdentitySchemas" => timeouts.schema,
+            "ConfigureProvider" => timeouts.configure,
+            "PlanResourceChange" | "PlanAction" => timeouts.plan,
+            "ApplyResourceChange" | "InvokeAction" => timeouts.apply,
+            "ReadResource"
+            | "ReadDataSource"
+            | "ImportResourceState"
+            | "OpenEphemeralResource"
+            | "RenewEphemeralResource"
+            | "CloseEphemeralResource" => timeouts.read,
+            _ => timeouts.check,
+        }
     }
 
     /// The folder of the plugin's own things.
@@ -134,6 +151,37 @@ impl Bench {
     }
 
     pub(crate) fn plugins(&self) -> Plugins {
+        let binaries = BTreeMap::from([(self.address.clone(), self.binary.clone().into())]);
+        self.with_binaries(binaries)
+    }
+
+    /// With the provider as a sidecar that listens at a socket.
+    pub(crate) fn attached(&self, socket: &Path, turns: Arc<Turns>) -> Plugins {
+        let text = format!(
+            r#"{{"{}": {{"network":"unix","address":"{}","protocol":6,"version":"1.0.0"}}}}"#,
+            self.address,
+            socket.display()
+        );
+        self.with_binaries(BTreeMap::new())
+            .attached(Sidecar::offered(&text).unwrap(), turns)
+    }
+
+    /// Has the model run as a sidecar, to the end of the task.
+    pub(crate) fn serve(&self, socket: &Path) -> JoinHandle<std::io::Result<String>> {
+        let mut script = String::new();
+        for (name, value) in &self.variables {
+            writeln!(script, "export {}='{}'", name.display(), value.display()).unwrap();
+        }
+        let folder = self.world();
+        writeln!(script, "export {MARKER}='{}'", self.marker).unwrap();
+        writeln!(script, "export PLUGIN_UNIX_SOCKET_DIR='{}'", folder.display()).unwrap();
+        writeln!(script, "exec '{}'", self.binary.display()).unwrap();
+        let arguments: Vec<OsString> = vec!["-c".into(), script.into()];
+        let listen = Listen::Unix(socket.to_owned());
+        tokio::spawn(async move { relay(&listen, Path::new("/bin/sh"), &arguments).await })
+    }
+
+    fn with_binaries(&self, binaries: BTreeMap<Address, Binary>) -> Plugins {
         let mut variables = self.variables.clone();
         variables.push((MARKER.into(), self.marker.clone().into()));
         let heard = self.heard.clone();
@@ -152,7 +200,6 @@ impl Bench {
             secrets: Arc::new(move |_, part| heard.lock().unwrap().push(part.clone())),
             ..folders::options(launch)
         };
-        let binaries = BTreeMap::from([(self.address.clone(), self.binary.clone().into())]);
         folders::plugins(binaries, options, self.schemas.clone())
     }
 

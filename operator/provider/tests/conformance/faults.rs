@@ -6,7 +6,8 @@ use std::{
 };
 
 use ashlar_diag::Severity;
-use ashlar_port::{Provider, ProviderDiag};
+use ashlar_port::{Provider, ProviderDiag, Providers};
+use ashlar_provider::Turns;
 
 use crate::{
     bench::Bench,
@@ -19,6 +20,7 @@ use crate::{
 cases![
     death_in_each_call,
     a_hang_in_each_call,
+    a_hang_of_a_sidecar,
     nonsense_values_in_each_call,
     nonsense_messages_in_each_call,
     half_an_answer_in_each_call,
@@ -127,14 +129,63 @@ async fn death_in_each_call() {
     .await;
 }
 
+/// Each call ends by itself with the limits that it has outside of tests.
 async fn a_hang_in_each_call() {
-    in_each_call(
-        "hang",
-        &all(),
-        Duration::from_millis(500),
-        &["within 500ms and was ended"],
-    )
-    .await;
+    let (least, most) = (Duration::from_secs(1), Duration::from_secs(30));
+    for generation in [5, 6] {
+        for call in all() {
+            let bench = faulty(generation, "hang", call).in_usual_time();
+            let begun = Instant::now();
+            let error = told(&bench, call).await;
+            let took = begun.elapsed();
+            assert!((least..most).contains(&took), "{call}: {took:?}");
+            let limit = bench.limit(call);
+            for part in [call, &bench.name(), &format!("within {limit:?} and was ended")] {
+                assert!(error.contains(part), "{call}: no {part:?} in: {error}");
+            }
+        }
+    }
+}
+
+/// Nobody here ends a sidecar: it is left alone from then on, and the next run tries anew.
+async fn a_hang_of_a_sidecar() {
+    let bench = Bench::model(Script {
+        start: "no-tls".to_owned(),
+        fault: "hang ReadResource".to_owned(),
+        ..Script::healthy(6)
+    });
+    let bench = bench.in_time(Duration::from_secs(2));
+    let socket = bench.world().join("sidecar");
+    let serving = bench.serve(&socket);
+    let turns = Arc::<Turns>::default();
+    let run = bench.attached(&socket, turns.clone());
+    let provider = run.start(bench.address()).await.unwrap();
+    let (slow, beside) = tokio::join!(
+        drive("ReadResource", &*provider),
+        drive("ReadResource", &*provider)
+    );
+    for told in [&slow[0], &beside[0]] {
+        assert!(!told.detail.contains("was ended"), "{told:?}");
+    }
+    let told =
+        [&slow[0].detail, &beside[0].detail].map(|told| told.contains("within 2s. It runs as a sidecar"));
+    assert!(told.contains(&true), "{slow:?} {beside:?}");
+    let later = drive("PlanResourceChange", &*provider).await;
+    assert!(
+        later[0]
+            .detail
+            .contains("was not asked for PlanResourceChange: it did not answer ReadResource within 2s"),
+        "{later:?}"
+    );
+    assert!(!bench.calls().contains(&"PlanResourceChange".to_owned()));
+    provider.close().await;
+    run.close().await;
+    let next = bench.attached(&socket, turns);
+    let provider = next.start(bench.address()).await.unwrap();
+    assert!(drive("PlanResourceChange", &*provider).await.is_empty());
+    provider.close().await;
+    next.close().await;
+    serving.abort();
 }
 
 async fn nonsense_values_in_each_call() {
