@@ -8,7 +8,7 @@ use ashlar_diag::{Diag, Diags, Span};
 use ashlar_plan::{
     Invocation, ModuleValues, Trigger, actions, lock, objchange::assert_object_compatible, unmarked,
 };
-use ashlar_port::{Event, Intent, Outcome, Provider, ProviderDiag, Record, Subject};
+use ashlar_port::{Event, Intent, Outcome, Provider, ProviderDiag, Record, Subject, was_heard};
 use ashlar_value::Value;
 
 use crate::run::{Run, damaged};
@@ -151,7 +151,7 @@ impl Run<'_> {
                 .any(|remark| remark.severity == ashlar_diag::Severity::Error),
             elapsed_ms: self.engine.outside.monotonic_ms().saturating_sub(begun),
         });
-        let heard = !remarks.iter().any(|remark| remark.is_call_fault);
+        let heard = was_heard(&remarks);
         if provider.has_effects() && heard {
             let object = None;
             self.keeper

@@ -21,7 +21,7 @@ use ashlar_plan::{
     provider_diags::place_all,
     unmarked,
 };
-use ashlar_port::{Activity, Applied, ApplyRequest, Intent, KnownBy, Provider, Subject};
+use ashlar_port::{Activity, Applied, ApplyRequest, Intent, KnownBy, Provider, Subject, was_heard};
 use ashlar_state::{Object, Status};
 use ashlar_value::{Mark, Value, ops};
 
@@ -154,7 +154,7 @@ impl Run<'_> {
                 .flatten();
             let (answer, begun) = self.ask(provider, change, activity, by, request).await?;
             watch = Some(begun);
-            let heard = !answer.diags.iter().any(|remark| remark.is_call_fault);
+            let heard = was_heard(&answer.diags);
             diags.extend(place_all(answer.diags, &instance.config.body, &change.address));
             let kept = self.keep(
                 instance,

@@ -36,7 +36,7 @@ fn place(remark: ProviderDiag, body: Option<&Body>, address: Option<&dyn fmt::Di
         Severity::Error => Diag::error(remark.summary, remark.detail),
         Severity::Warning => Diag::warning(remark.summary, remark.detail),
     };
-    if remark.is_call_fault {
+    if remark.fault.is_some() {
         return diag;
     }
     if let Some(body) = body {

@@ -20,8 +20,24 @@ pub struct ProviderDiag {
     pub detail: String,
     /// The argument meant.
     pub path: Option<Path>,
-    /// Is it about the call itself (a dead plugin, nonsense on the wire), not about a configuration?
-    pub is_call_fault: bool,
+    /// Set where it is about the call itself (a dead plugin, nonsense on the wire), not about a configuration.
+    pub fault: Option<CallFault>,
+}
+
+/// What is wrong with a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CallFault {
+    /// It was not made, so whatever it was to do was not begun.
+    NotAsked,
+    /// It was or may have been made, and there is no answer that makes sense: nobody knows what it did.
+    NotHeard,
+}
+
+/// Is what was asked for known to be over, or never begun, whatever came of it?
+pub fn was_heard(remarks: &[ProviderDiag]) -> bool {
+    remarks
+        .iter()
+        .all(|remark| remark.fault != Some(CallFault::NotHeard))
 }
 
 /// A value beside the remarks made on the way. With an error among them, `value` may still hold what is known.

@@ -347,7 +347,7 @@ impl Provider for Builtin {
 /// An error about the configuration or state that was given.
 fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
     ProviderDiag {
-        is_call_fault: false,
+        fault: None,
         ..fault::error(summary, detail)
     }
 }

@@ -11,7 +11,7 @@ use ashlar_value::{Type, Value, json::WireError, schema::Block};
 
 pub(crate) use self::change::nothing_planned;
 use crate::{
-    fault::{Failed, error, plugin_error},
+    fault::{Failed, in_the_way, unasked},
     known::{KnownSchema, ResourceTypes},
     plugin::Plugin,
     proto::tfplugin::{self, ClientCapabilities, Diagnostic},
@@ -30,7 +30,7 @@ fn capabilities(deferral_allowed: bool) -> Option<ClientCapabilities> {
 
 impl Plugin {
     async fn resource(&self, kind: &str) -> Result<(&KnownSchema, ResourceTypes), Failed> {
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let types = known
             .resource(kind)
             .ok_or_else(|| unknown("resource type", kind))?;
@@ -38,7 +38,7 @@ impl Plugin {
     }
 
     async fn data_source(&self, kind: &str) -> Result<(&KnownSchema, Type), Failed> {
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let ty = known
             .data_source(kind)
             .ok_or_else(|| unknown("data source", kind))?;
@@ -47,7 +47,7 @@ impl Plugin {
 
     pub(crate) async fn try_validate_provider(&self, config: &Value) -> Result<Vec<Diagnostic>, Failed> {
         const CALL: &str = "ValidateProviderConfig";
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let config = wire::encode(config, &known.provider).map_err(|error| self.unwritable(CALL, &error))?;
         let request = tfplugin::validate_provider_config::Request { config };
         let response = self.answer(CALL, self.client.validate_provider(request).await)?;
@@ -56,7 +56,7 @@ impl Plugin {
 
     pub(crate) async fn try_configure(&self, config: &Value) -> Result<Vec<Diagnostic>, Failed> {
         const CALL: &str = "ConfigureProvider";
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let request = tfplugin::configure_provider::Request {
             terraform_version: self.terraform_version.clone(),
             config: wire::encode(config, &known.provider).map_err(|error| self.unwritable(CALL, &error))?,
@@ -109,7 +109,7 @@ impl Plugin {
         args: &[Value],
     ) -> Result<Result<Value, FunctionFault>, Failed> {
         const CALL: &str = "CallFunction";
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let signature = known.schema.functions.get(name);
         let signature = signature.ok_or_else(|| unknown("function", name))?;
         let arguments = args.iter().enumerate().filter_map(|(at, value)| {
@@ -158,16 +158,17 @@ impl Plugin {
 
     fn unwritable(&self, call: &str, error: &WireError) -> Failed {
         let place = placed(error);
-        plugin_error(format!(
+        let detail = format!(
             "A value for {call} of {} does not fit its schema ({place}).",
             self.name
-        ))
+        );
+        vec![unasked("Plugin error", detail)]
     }
 }
 
 /// As Terraform says it.
 fn unknown(what: &str, kind: &str) -> Failed {
-    vec![error(format!("unknown {what} {kind:?}"), "")]
+    vec![unasked(format!("unknown {what} {kind:?}"), "")]
 }
 
 fn placed(error: &WireError) -> String {

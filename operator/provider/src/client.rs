@@ -9,14 +9,14 @@
 
 use std::{error::Error, future::Future, sync::Arc, time::Duration};
 
-use ashlar_port::{ProviderDiag, Told};
+use ashlar_port::{CallFault, ProviderDiag, Told};
 use prost::Message;
 use tokio::task::AbortHandle;
 use tonic::{Code, Response, Status, client::Grpc, codegen::http::uri::PathAndQuery, transport::Channel};
 
 use crate::{
     codec::{Bounded, CROWDED, Parts, REMARKED, Shape},
-    fault::{chain, error},
+    fault::{chain, of_call},
     handshake::Generation,
     log::PluginLog,
     process::{GivenUp, Process},
@@ -195,7 +195,20 @@ impl CallError {
                 ),
             },
         };
-        error(summary, detail)
+        let fault = if self.is_unasked() {
+            CallFault::NotAsked
+        } else {
+            CallFault::NotHeard
+        };
+        of_call(fault, summary, detail)
+    }
+
+    /// Is it certain that nothing was sent? What the other side says of itself (that it lacks the call, say) is not.
+    fn is_unasked(&self) -> bool {
+        match self {
+            Self::Gone(_) | Self::GivenUp(_) | Self::Large(Way::Asked) => true,
+            Self::Ended(_) | Self::Slow(_) | Self::Left(_) | Self::Large(_) | Self::Refused(_) => false,
+        }
     }
 }
 

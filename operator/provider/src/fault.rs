@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use ashlar_diag::{Diag, Diags, Severity};
-use ashlar_port::{FunctionFault, ProviderDiag};
+use ashlar_port::{CallFault, FunctionFault, ProviderDiag};
 
 use crate::wire::cut;
 
@@ -13,10 +13,31 @@ const LONGEST: usize = 16 << 10;
 /// The remarks in place of an answer; one of them at least is an error.
 pub(crate) type Failed = Vec<ProviderDiag>;
 
-/// One error of a call, without a place.
+/// One error of a call that was or may have been made, without a place.
 pub(crate) fn error(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
+    of_call(CallFault::NotHeard, summary, detail)
+}
+
+/// One error in place of a call that was not made: nothing of it can have reached the plugin.
+pub(crate) fn unasked(summary: impl Into<String>, detail: impl Into<String>) -> ProviderDiag {
+    of_call(CallFault::NotAsked, summary, detail)
+}
+
+/// What stood in the way of a call that was therefore not made.
+pub(crate) fn in_the_way(mut failed: Failed) -> Failed {
+    for diag in &mut failed {
+        diag.fault = diag.fault.and(Some(CallFault::NotAsked));
+    }
+    failed
+}
+
+pub(crate) fn of_call(
+    fault: CallFault,
+    summary: impl Into<String>,
+    detail: impl Into<String>,
+) -> ProviderDiag {
     ProviderDiag {
-        is_call_fault: true,
+        fault: Some(fault),
         severity: Severity::Error,
         summary: summary.into(),
         // What a plugin sent may stand in it.

@@ -201,7 +201,7 @@ trait Judged {
 
 impl Judged for Vec<ProviderDiag> {
     fn verdict(&self) -> Verdict {
-        if self.iter().any(|diag| diag.is_call_fault) {
+        if self.iter().any(|diag| diag.fault.is_some()) {
             Verdict::Fault
         } else if has_errors(self) {
             Verdict::Error

@@ -342,7 +342,7 @@ impl Provider for Plugin {
                      the provider blocks out, or have the operator start the provider.",
                     self.name, attached.sidecar
                 );
-                return vec![fault::error("Sidecar has another configuration", detail)];
+                return vec![fault::unasked("Sidecar has another configuration", detail)];
             }
         }
         remarks(self.try_configure(config).await)

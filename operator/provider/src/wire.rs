@@ -3,7 +3,7 @@
 //! What arrives may be hostile; the value decoders bound it. Nothing here shows what a value holds.
 
 use ashlar_diag::Severity;
-use ashlar_port::{Deferred, ProviderDiag};
+use ashlar_port::{CallFault, Deferred, ProviderDiag};
 use ashlar_value::{Path, PathStep, Type, Value, json, json::WireError, msgpack};
 
 use crate::proto::tfplugin::{
@@ -96,7 +96,7 @@ pub(crate) fn diags(mut sent: Vec<Diagnostic>) -> Vec<ProviderDiag> {
     let mut diags: Vec<ProviderDiag> = sent.into_iter().map(remark).collect();
     if !rest.is_empty() {
         diags.push(ProviderDiag {
-            is_call_fault: true,
+            fault: Some(CallFault::NotHeard),
             severity: rest.iter().map(severity).min().unwrap_or(Severity::Error),
             summary: "Too many remarks".to_owned(),
             detail: format!(
@@ -118,7 +118,7 @@ fn severity(sent: &Diagnostic) -> Severity {
 
 fn remark(sent: Diagnostic) -> ProviderDiag {
     ProviderDiag {
-        is_call_fault: false,
+        fault: None,
         severity: severity(&sent),
         summary: cut(sent.summary, LONGEST_SUMMARY),
         detail: cut(sent.detail, LONGEST_DETAIL),

@@ -93,7 +93,7 @@ impl Runner {
             summary: summary.to_owned(),
             detail: (self.launch.redact)(detail),
             path: None,
-            is_call_fault: false,
+            fault: None,
         }
     }
 }

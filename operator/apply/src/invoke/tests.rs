@@ -4,9 +4,9 @@ use ashlar_diag::{Severity, Sources};
 use ashlar_funcs::NoCaps;
 use ashlar_plan::{FunctionResults, Op, Options, Plan, Schemas, Step, StepId};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, Opened, PlanRequest, Planned, Providers, Read, ReadDataRequest, ReadRequest, Renewed,
-    StopFlag, Told, Unwatched, UpgradeRequest,
+    Answer, Applied, ApplyRequest, CallFault, Deferred, FunctionFault, ImportRequest, ImportedObject,
+    MoveRequest, MovedObject, Opened, PlanRequest, Planned, Providers, Read, ReadDataRequest, ReadRequest,
+    Renewed, StopFlag, Told, Unwatched, UpgradeRequest,
 };
 use ashlar_value::{
     Type, Value,
@@ -231,13 +231,13 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
     assert_eq!(applied.counts.invoked, usize::from(!applied.diags.has_errors()));
 }
 
-fn remark(severity: Severity, is_call_fault: bool) -> ProviderDiag {
+fn remark(severity: Severity, fault: Option<CallFault>) -> ProviderDiag {
     ProviderDiag {
         severity,
         summary: "Hot".to_owned(),
         detail: String::new(),
         path: None,
-        is_call_fault,
+        fault,
     }
 }
 
@@ -245,11 +245,13 @@ fn remark(severity: Severity, is_call_fault: bool) -> ProviderDiag {
 fn an_action_stays_on_record_until_its_end_is_known() {
     let ended = "action.kiln_fire.f? action.kiln_fire.f";
     check(Vec::new(), "x", None, &[], ended);
-    let warned = vec![remark(Severity::Warning, false)];
+    let warned = vec![remark(Severity::Warning, None)];
     check(warned, "x", None, &["Warning when invoking action"], ended);
-    let failed = vec![remark(Severity::Error, false)];
+    let failed = vec![remark(Severity::Error, None)];
     check(failed, "x", None, &["Error when invoking action"], ended);
-    let died = vec![remark(Severity::Error, true)];
+    let not_asked = vec![remark(Severity::Error, Some(CallFault::NotAsked))];
+    check(not_asked, "x", None, &["Error when invoking action"], ended);
+    let died = vec![remark(Severity::Error, Some(CallFault::NotHeard))];
     check(
         died,
         "x",

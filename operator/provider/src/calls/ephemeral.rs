@@ -5,7 +5,7 @@ use ashlar_value::Value;
 
 use super::{capabilities, unknown};
 use crate::{
-    fault::Failed,
+    fault::{Failed, in_the_way},
     plugin::Plugin,
     proto::tfplugin::{self, Diagnostic},
     wire,
@@ -18,7 +18,7 @@ impl Plugin {
         config: &Value,
     ) -> Result<Vec<Diagnostic>, Failed> {
         const CALL: &str = "ValidateEphemeralResourceConfig";
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let schema = known.schema.ephemeral_resources.get(kind);
         let schema = schema.ok_or_else(|| unknown("ephemeral resource type", kind))?;
         let request = tfplugin::validate_ephemeral_resource_config::Request {
@@ -36,7 +36,7 @@ impl Plugin {
         config: &Value,
     ) -> Result<Answer<Opened>, Failed> {
         const CALL: &str = "OpenEphemeralResource";
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let schema = known.schema.ephemeral_resources.get(kind);
         let ty = schema
             .ok_or_else(|| unknown("ephemeral resource type", kind))?
@@ -153,7 +153,7 @@ impl Plugin {
         kind: &str,
         config: &Value,
     ) -> Result<Option<tfplugin::DynamicValue>, Failed> {
-        let known = self.known().await?;
+        let known = self.known().await.map_err(in_the_way)?;
         let schema = known.schema.actions.get(kind);
         let schema = schema.ok_or_else(|| unknown("action", kind))?;
         wire::encode(config, &schema.ty()).map_err(|error| self.unwritable(call, &error))

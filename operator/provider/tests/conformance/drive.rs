@@ -2,8 +2,8 @@
 
 use ashlar_diag::Severity;
 use ashlar_port::{
-    ApplyRequest, ImportRequest, Imported, MoveRequest, PlanRequest, Provider, ProviderDiag, ReadDataRequest,
-    ReadRequest, UpgradeRequest,
+    ApplyRequest, CallFault, ImportRequest, Imported, MoveRequest, PlanRequest, Provider, ProviderDiag,
+    ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{Type, Value, schema::ProviderSchema};
 
@@ -28,7 +28,7 @@ pub(crate) async fn drive(call: &str, provider: &dyn Provider) -> Vec<ProviderDi
                 summary: diag.summary.into_owned(),
                 detail: diag.detail,
                 path: None,
-                is_call_fault: true,
+                fault: Some(CallFault::NotHeard),
             };
             return diags.into_iter().map(remark).collect();
         }
@@ -131,7 +131,7 @@ pub(crate) async fn drive(call: &str, provider: &dyn Provider) -> Vec<ProviderDi
                 summary: String::new(),
                 detail: fault.message,
                 path: None,
-                is_call_fault: true,
+                fault: Some(CallFault::NotHeard),
             }],
         },
         "StopProvider" => {

@@ -6,7 +6,7 @@ use std::{
 };
 
 use ashlar_diag::Severity;
-use ashlar_port::{Provider, ProviderDiag, Providers};
+use ashlar_port::{CallFault, Provider, ProviderDiag, Providers};
 use ashlar_provider::Turns;
 
 use crate::{
@@ -76,7 +76,7 @@ async fn told(bench: &Bench, call: &str) -> String {
     assert!(
         diags
             .iter()
-            .all(|diag| diag.severity == Severity::Error && diag.is_call_fault),
+            .all(|diag| diag.severity == Severity::Error && diag.fault == Some(CallFault::NotHeard)),
         "{diags:?}"
     );
     // What has more than one part that cannot be read is told of each.
@@ -165,6 +165,7 @@ async fn a_hang_of_a_sidecar() {
         drive("ReadResource", &*provider)
     );
     for told in [&slow[0], &beside[0]] {
+        assert_eq!(told.fault, Some(CallFault::NotHeard));
         assert!(!told.detail.contains("was ended"), "{told:?}");
     }
     let told =
@@ -177,6 +178,7 @@ async fn a_hang_of_a_sidecar() {
             .contains("was not asked for PlanResourceChange: it did not answer ReadResource within 2s"),
         "{later:?}"
     );
+    assert_eq!(later[0].fault, Some(CallFault::NotAsked));
     assert!(!bench.calls().contains(&"PlanResourceChange".to_owned()));
     provider.close().await;
     run.close().await;
@@ -279,6 +281,14 @@ async fn objects_of_unknown_types() {
         .validate_resource("model_nope", &thing(&schema, &[]))
         .await;
     assert_eq!(diags[0].summary, "unknown resource type \"model_nope\"");
+    assert_eq!(diags[0].fault, Some(CallFault::NotAsked));
+    // Nor is a value sent that fits nothing.
+    let before = bench.calls();
+    let diags = provider
+        .validate_resource(THING, &ashlar_value::Value::bool(true))
+        .await;
+    assert_eq!(diags[0].fault, Some(CallFault::NotAsked), "{diags:?}");
+    assert_eq!(bench.calls(), before);
     provider.close().await;
 }
 
@@ -310,6 +320,9 @@ async fn a_crash_tells_the_last_call() {
             .contains("ended while it was asked for PlanResourceChange"),
         "{first:?}"
     );
+    assert_eq!(first[0].fault, Some(CallFault::NotHeard));
+    let later = drive("ApplyResourceChange", &*provider).await;
+    assert_eq!(later[0].fault, Some(CallFault::NotAsked), "{later:?}");
     let later = drive("ReadResource", &*provider).await;
     let detail = &later[0].detail;
     assert!(

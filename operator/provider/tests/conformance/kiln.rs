@@ -121,7 +121,7 @@ async fn identities(provider: &dyn Provider) {
     // There is no older version: the framework has an opinion on being asked.
     let refused = provider.upgrade_identity(request).await;
     assert_eq!(refused.diags[0].summary, "Unexpected Identity Upgrade Request");
-    assert!(!refused.diags[0].is_call_fault);
+    assert!(refused.diags[0].fault.is_none());
 }
 
 async fn older_and_other_types(provider: &dyn Provider) {
@@ -145,7 +145,7 @@ async fn older_and_other_types(provider: &dyn Provider) {
     let moved = clean(provider.move_state(jar("forge.test/studio/kiln")).await);
     assert_eq!(moved.state.unwrap().attr("volume"), Some(Value::number(5_i64)));
     let refused = provider.move_state(jar("forge.test/studio/stranger")).await;
-    assert!(refused.has_errors() && !refused.diags[0].is_call_fault);
+    assert!(refused.has_errors() && refused.diags[0].fault.is_none());
 }
 
 async fn write_only(provider: &dyn Provider) {

@@ -142,7 +142,7 @@ async fn older_and_other_types(provider: &dyn Provider) {
     };
     let refused = provider.move_state(request).await;
     assert!(
-        refused.has_errors() && !refused.diags[0].is_call_fault,
+        refused.has_errors() && refused.diags[0].fault.is_none(),
         "{:?}",
         refused.diags
     );
@@ -192,7 +192,7 @@ async fn data(provider: &dyn Provider) {
     };
     let answer = provider.read_data(request).await;
     assert!(
-        answer.has_errors() && !answer.diags[0].is_call_fault,
+        answer.has_errors() && answer.diags[0].fault.is_none(),
         "there is no such pot"
     );
 }

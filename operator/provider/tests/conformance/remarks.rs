@@ -29,7 +29,7 @@ async fn remarks_have_their_places() {
                         (diag.summary.as_str(), diag.detail.as_str()),
                         ("A remark", "It says more.")
                     );
-                    assert!(!diag.is_call_fault);
+                    assert!(diag.fault.is_none());
                     (diag.severity, diag.path.as_ref().map(ToString::to_string))
                 })
                 .collect();

@@ -95,6 +95,7 @@ async fn a_message_over_the_limit_is_refused() {
             .contains("is to be told with ReadResource has more than 256 MiB"),
         "{refused:?}"
     );
+    assert_eq!(refused[0].fault, Some(ashlar_port::CallFault::NotAsked));
     assert!(drive("ReadResource", &*provider).await.is_empty());
     provider.close().await;
 }
@@ -121,7 +122,7 @@ async fn a_value_of_too_many_parts_is_refused() {
         let told = drive("ReadResource", &*provider).await;
         let grown = peak().saturating_sub(before);
         assert!(
-            told.len() == 1 && told[0].is_call_fault && told[0].detail.contains("too many parts"),
+            told.len() == 1 && told[0].fault.is_some() && told[0].detail.contains("too many parts"),
             "{told:?}"
         );
         assert!(grown < 1536 << 20, "{fault}: {} MiB", grown >> 20);

@@ -185,7 +185,7 @@ async fn one_that_goes_away_is_an_error_and_not_asked_again() {
         .validate_resource("random_id", &config(&block, &[]))
         .await;
     let detail = told.iter().map(|diag| &*diag.detail).collect::<String>();
-    assert!(told.iter().any(|diag| diag.is_call_fault), "{told:?}");
+    assert!(told.iter().any(|diag| diag.fault.is_some()), "{told:?}");
     assert!(detail.contains("the connection to its sidecar"), "{detail}");
     drop((provider, run));
     let provider = configured(&setup, &again).await;

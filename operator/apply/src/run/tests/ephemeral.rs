@@ -4,8 +4,9 @@ use std::task::Poll;
 
 use ashlar_plan::{FunctionResults, Mode, fetch_schemas, wire};
 use ashlar_port::{
-    Answer, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest, MovedObject,
-    Opened, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest, Renewed, UpgradeRequest,
+    Answer, ApplyRequest, CallFault, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
+    MovedObject, Opened, PlanRequest, Planned, ProviderDiag, Read, ReadDataRequest, ReadRequest, Renewed,
+    UpgradeRequest,
 };
 use ashlar_value::{
     Type, json,
@@ -24,6 +25,8 @@ struct World {
     kept: Mutex<Vec<u8>>,
     now: Mutex<u64>,
     stop: StopFlag,
+    /// Of what the journal has a beginning and no end.
+    open: Mutex<Vec<String>>,
 }
 
 impl World {
@@ -77,8 +80,14 @@ impl Outside for World {
 impl RunStore for World {
     async fn journal(&self, records: Vec<Record>) -> Result<(), Diags> {
         for record in records {
-            if let Record::Outcome(outcome) = record {
-                lock(&self.kept).extend(outcome.object.unwrap_or_default());
+            match record {
+                Record::Intent(intent) => lock(&self.open).push(format!("{:?}", intent.subject)),
+                Record::Outcome(outcome) => {
+                    let subject = format!("{:?}", outcome.subject);
+                    lock(&self.open).retain(|open| *open != subject);
+                    lock(&self.kept).extend(outcome.object.unwrap_or_default());
+                }
+                Record::Moved(_) => {}
             }
         }
         Ok(())
@@ -139,7 +148,7 @@ fn error(summary: &str) -> ProviderDiag {
         summary: summary.to_owned(),
         detail: String::new(),
         path: None,
-        is_call_fault: false,
+        fault: None,
     }
 }
 
@@ -323,6 +332,25 @@ impl Provider for Fake {
             }
             _ => {}
         }
+        let fault = match &*how {
+            "is not asked" => Some(CallFault::NotAsked),
+            "is not heard" => Some(CallFault::NotHeard),
+            _ => None,
+        };
+        if fault.is_some() {
+            return Answer {
+                value: ashlar_port::Applied {
+                    state: None,
+                    private: Vec::new(),
+                    identity: None,
+                    legacy_type_system: false,
+                },
+                diags: vec![ProviderDiag {
+                    fault,
+                    ..error("Cannot ask")
+                }],
+            };
+        }
         self.0.note(format!("changed {name}"));
         let fails = how == "fails";
         let state = answered(request.planned, "leaks in apply");
@@ -357,6 +385,7 @@ struct Ran {
     calls: Vec<String>,
     told: Vec<String>,
     state: State,
+    uncertain: usize,
 }
 
 /// Plans and applies over a state. Nothing that is stored on the way holds a token.
@@ -439,6 +468,7 @@ fn run(text: &str, state: State, mode: Mode) -> Ran {
         calls,
         told,
         state: after,
+        uncertain: lock(&world.open).len(),
     }
 }
 
@@ -527,6 +557,20 @@ fn a_fault_leaves_nothing_open() {
             (ran.told, ran.calls),
             (vec![summary.to_owned()], vec!["open k".to_owned()])
         );
+    }
+}
+
+#[test]
+fn only_what_may_have_reached_the_provider_is_uncertain() {
+    for (how, uncertain) in [("is not asked", 0), ("is not heard", 1), ("fails", 0)] {
+        let ran = anew(&with_box(how).replace("ephemeral.f_key.k.token", "null"));
+        assert_eq!(
+            (ran.told.len(), ran.uncertain),
+            (1, uncertain),
+            "{how}: {:?}",
+            ran.told
+        );
+        assert!(ran.state.resources.is_empty(), "{how}");
     }
 }
 
