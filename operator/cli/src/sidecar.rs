@@ -1,10 +1,16 @@
 //! `ashlar sidecar`: a provider at a fixed address. It ends with the provider, and the provider with it.
+//!
+//! Told to terminate, it serves whoever is connected to the end: the operator of the same Pod is told at the same time, and
+//! first ends what it has begun.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitCode};
 
 use anyhow::{Context as _, bail};
-use ashlar_provider::{Listen, relay};
-use tokio::signal::unix::{SignalKind, signal};
+use ashlar_provider::{Listen, Served, relay};
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::oneshot,
+};
 
 /// Where it listens and what it runs.
 #[derive(clap::Args)]
@@ -22,14 +28,29 @@ pub(crate) struct SidecarArgs {
 pub(crate) async fn run(args: &SidecarArgs) -> anyhow::Result<ExitCode> {
     let mut terminate = signal(SignalKind::terminate()).context("Signals cannot be received")?;
     let mut interrupt = signal(SignalKind::interrupt()).context("Signals cannot be received")?;
-    let serve = relay(&args.listen, &args.program, &args.arguments);
-    tokio::select! {
-        ended = serve => {
-            let program = args.program.display();
-            let how = ended.with_context(|| format!("{program} cannot serve at {}", args.listen))?;
-            bail!("{program} ended: {how}")
+    let (stop, stopped) = oneshot::channel::<()>();
+    let stopped = async { drop(stopped.await) };
+    let serve = relay(&args.listen, &args.program, &args.arguments, stopped);
+    let told = async {
+        tokio::select! {
+            _ = terminate.recv() => {
+                drop(stop);
+                tokio::select! {
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+            }
+            _ = interrupt.recv() => {}
         }
-        _ = terminate.recv() => Ok(ExitCode::SUCCESS),
-        _ = interrupt.recv() => Ok(ExitCode::SUCCESS),
+    };
+    tokio::select! {
+        served = serve => {
+            let program = args.program.display();
+            match served.with_context(|| format!("{program} cannot serve at {}", args.listen))? {
+                Served::Stopped => Ok(ExitCode::SUCCESS),
+                Served::Ended(how) => bail!("{program} ended: {how}"),
+            }
+        }
+        () = told => Ok(ExitCode::SUCCESS),
     }
 }

@@ -43,7 +43,7 @@ pub use plugin::{Listener, PluginOptions};
 pub use pool::Plugins;
 pub use process::{Environment, LaunchOptions, Launcher};
 pub use program::{Ending, Program};
-pub use relay::{Listen, relay};
+pub use relay::{Listen, Served, relay};
 pub use schema_cache::{Binary, SchemaCache};
 pub use sidecar::{REATTACH, Sidecar, Taken, Turns};
 pub use warm::{Anchor, WarmPool};

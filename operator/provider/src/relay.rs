@@ -5,18 +5,22 @@
 
 use std::{
     ffi::OsString,
-    fmt, io,
+    fmt,
+    future::Future,
+    io,
     net::SocketAddr,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    pin::pin,
     process::Stdio,
     str::FromStr,
 };
 
 use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader, copy_bidirectional},
+    io::{AsyncRead, AsyncReadExt, AsyncWrite, BufReader, copy, split},
     net::{TcpListener, TcpStream, UnixListener, UnixStream},
     process::Command,
+    task::JoinSet,
 };
 
 use crate::handshake::{self, Address};
@@ -58,8 +62,28 @@ enum Listener {
     Tcp(TcpListener),
 }
 
-/// Starts a provider and hands connections on to it, until it ends; tells how it ended. It is killed when this is dropped.
-pub async fn relay(listen: &Listen, program: &Path, arguments: &[OsString]) -> io::Result<String> {
+/// Most connections at a time; whoever comes then waits for one to end. A run has one, and an operator few runs that share a
+/// sidecar without taking turns.
+const MOST: usize = 256;
+
+/// How serving came to an end.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Served {
+    /// The provider ended; how.
+    Ended(String),
+    /// It was asked to stop, and nobody is connected any more.
+    Stopped,
+}
+
+/// Starts a provider and hands connections on to it, until it ends. Once `stop` is ready none is taken any more, and those that
+/// are there are served to their end: the operator that shares the Pod may be in the midst of a change when both are told to
+/// stop. The provider is killed when this is dropped.
+pub async fn relay(
+    listen: &Listen,
+    program: &Path,
+    arguments: &[OsString],
+    stop: impl Future<Output = ()>,
+) -> io::Result<Served> {
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -78,19 +102,14 @@ pub async fn relay(listen: &Listen, program: &Path, arguments: &[OsString]) -> i
     let address = address_in(&String::from_utf8_lossy(&line)).map_err(io::Error::other)?;
     let listener = bind(listen)?;
     let serve = async {
-        loop {
-            let address = address.clone();
-            match &listener {
-                Listener::Unix(listener) => match listener.accept().await {
-                    Ok((stream, _)) => drop(tokio::spawn(hand_on(stream, address))),
-                    Err(error) => passed_over(&error).await,
-                },
-                Listener::Tcp(listener) => match listener.accept().await {
-                    Ok((stream, _)) => drop(tokio::spawn(hand_on(stream, address))),
-                    Err(error) => passed_over(&error).await,
-                },
-            }
+        let mut served = JoinSet::new();
+        take(&listener, &address, MOST, &mut served, stop).await;
+        // Whoever tries from now on is refused, and not left waiting.
+        drop(listener);
+        if let Listen::Unix(path) = listen {
+            let _ = std::fs::remove_file(path);
         }
+        while served.join_next().await.is_some() {}
     };
     // What it prints from now on is for nobody, but a full pipe would stop it.
     let drain = async {
@@ -99,9 +118,44 @@ pub async fn relay(listen: &Listen, program: &Path, arguments: &[OsString]) -> i
         std::future::pending::<()>().await
     };
     tokio::select! {
-        () = serve => Ok(String::new()),
-        () = drain => Ok(String::new()),
-        status = child.wait() => Ok(status?.to_string()),
+        () = serve => Ok(Served::Stopped),
+        () = drain => Ok(Served::Stopped),
+        status = child.wait() => Ok(Served::Ended(status?.to_string())),
+    }
+}
+
+/// Takes connections, so many at a time, until it is to stop.
+async fn take(
+    listener: &Listener,
+    address: &Address,
+    most: usize,
+    served: &mut JoinSet<()>,
+    stop: impl Future<Output = ()>,
+) {
+    let stop = pin!(stop);
+    let take = async {
+        loop {
+            while served.try_join_next().is_some() {}
+            if served.len() >= most {
+                served.join_next().await;
+                continue;
+            }
+            let address = address.clone();
+            match listener {
+                Listener::Unix(listener) => match listener.accept().await {
+                    Ok((stream, _)) => drop(served.spawn(hand_on(stream, address))),
+                    Err(error) => passed_over(&error).await,
+                },
+                Listener::Tcp(listener) => match listener.accept().await {
+                    Ok((stream, _)) => drop(served.spawn(hand_on(stream, address))),
+                    Err(error) => passed_over(&error).await,
+                },
+            }
+        }
+    };
+    tokio::select! {
+        () = take => {}
+        () = stop => {}
     }
 }
 
@@ -139,18 +193,31 @@ fn bind(listen: &Listen) -> io::Result<Listener> {
     }
 }
 
-async fn hand_on(mut from: impl AsyncRead + AsyncWrite + Unpin, address: Address) {
-    // Either side may go at any time; the other one is told by its connection's end.
-    let _ = match address {
-        Address::Unix(path) => match UnixStream::connect(path).await {
-            Ok(mut to) => copy_bidirectional(&mut from, &mut to).await.map(|_| ()),
-            Err(error) => Err(error),
-        },
-        Address::Tcp(address) => match TcpStream::connect(address).await {
-            Ok(mut to) => copy_bidirectional(&mut from, &mut to).await.map(|_| ()),
-            Err(error) => Err(error),
-        },
-    };
+async fn hand_on(from: impl AsyncRead + AsyncWrite, address: Address) {
+    // A provider that takes no connection is seen by whoever wanted one: theirs ends.
+    match address {
+        Address::Unix(path) => {
+            if let Ok(to) = UnixStream::connect(path).await {
+                between(from, to).await;
+            }
+        }
+        Address::Tcp(address) => {
+            if let Ok(to) = TcpStream::connect(address).await {
+                between(from, to).await;
+            }
+        }
+    }
+}
+
+/// Either side may go at any time; then it is over for the other one, too, or a provider that hangs would hold the places of
+/// those who gave it up.
+async fn between(one: impl AsyncRead + AsyncWrite, other: impl AsyncRead + AsyncWrite) {
+    let (mut from_one, mut to_one) = split(one);
+    let (mut from_other, mut to_other) = split(other);
+    tokio::select! {
+        _ = copy(&mut from_one, &mut to_other) => {}
+        _ = copy(&mut from_other, &mut to_one) => {}
+    }
 }
 
 #[cfg(test)]
@@ -167,6 +234,48 @@ mod tests {
             assert_eq!(address_in(line), Ok(Address::Unix("/tmp/x".into())), "{line}");
         }
         assert!(address_in("usage: x").is_err());
+    }
+
+    #[tokio::test]
+    async fn so_many_at_a_time_and_none_once_it_is_to_stop() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, inside) = (folder.path().join("s"), folder.path().join("inside"));
+        // What is behind it answers each connection with a byte, and lets it stand.
+        let plugin = UnixListener::bind(&inside).unwrap();
+        tokio::spawn(async move {
+            let mut standing = Vec::new();
+            while let Ok((mut stream, _)) = plugin.accept().await {
+                tokio::io::AsyncWriteExt::write_all(&mut stream, b"x")
+                    .await
+                    .unwrap();
+                standing.push(stream);
+            }
+        });
+        let listener = bind(&Listen::Unix(path.clone())).unwrap();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let taking = tokio::spawn(async move {
+            let mut served = JoinSet::new();
+            let stop = async { drop(stopped.await) };
+            take(&listener, &Address::Unix(inside), 2, &mut served, stop).await;
+            served.len()
+        });
+        let mut first = UnixStream::connect(&path).await.unwrap();
+        let mut second = UnixStream::connect(&path).await.unwrap();
+        let mut third = UnixStream::connect(&path).await.unwrap();
+        assert_eq!(first.read_u8().await.unwrap(), b'x');
+        assert_eq!(second.read_u8().await.unwrap(), b'x');
+        let soon = std::time::Duration::from_millis(50);
+        assert!(
+            tokio::time::timeout(soon, third.read_u8()).await.is_err(),
+            "it has to wait"
+        );
+        drop(first);
+        assert_eq!(third.read_u8().await.unwrap(), b'x');
+        stop.send(()).unwrap();
+        assert!(
+            (1..=2).contains(&taking.await.unwrap()),
+            "who is connected stays so"
+        );
     }
 
     #[test]

@@ -16,11 +16,11 @@ use std::{
 use ashlar_addr::Provider as Address;
 use ashlar_port::{Provider, Providers};
 use ashlar_provider::{
-    Binary, Fence, LaunchOptions, Launcher, Listen, PluginOptions, Plugins, SchemaCache, Sidecar, Timeouts,
-    Turns, relay,
+    Binary, Fence, LaunchOptions, Launcher, Listen, PluginOptions, Plugins, SchemaCache, Served, Sidecar,
+    Timeouts, Turns, relay,
 };
 use ashlar_value::Value;
-use tokio::task::JoinHandle;
+use tokio::{sync::oneshot, task::JoinHandle};
 
 use crate::{
     log::{self, Line},
@@ -166,8 +166,12 @@ impl Bench {
             .attached(Sidecar::offered(&text).unwrap(), turns)
     }
 
-    /// Has the model run as a sidecar, to the end of the task.
-    pub(crate) fn serve(&self, socket: &Path) -> JoinHandle<std::io::Result<String>> {
+    /// Has the model run as a sidecar, to the end of the task, or until it is told to stop and nobody is connected.
+    pub(crate) fn serve(
+        &self,
+        socket: &Path,
+        stop: oneshot::Receiver<()>,
+    ) -> JoinHandle<std::io::Result<Served>> {
         let mut script = String::new();
         for (name, value) in &self.variables {
             writeln!(script, "export {}='{}'", name.display(), value.display()).unwrap();
@@ -178,7 +182,10 @@ impl Bench {
         writeln!(script, "exec '{}'", self.binary.display()).unwrap();
         let arguments: Vec<OsString> = vec!["-c".into(), script.into()];
         let listen = Listen::Unix(socket.to_owned());
-        tokio::spawn(async move { relay(&listen, Path::new("/bin/sh"), &arguments).await })
+        tokio::spawn(async move {
+            let stop = async { drop(stop.await) };
+            relay(&listen, Path::new("/bin/sh"), &arguments, stop).await
+        })
     }
 
     fn with_binaries(&self, binaries: BTreeMap<Address, Binary>) -> Plugins {

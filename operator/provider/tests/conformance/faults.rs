@@ -7,7 +7,8 @@ use std::{
 
 use ashlar_diag::Severity;
 use ashlar_port::{CallFault, Provider, ProviderDiag, Providers};
-use ashlar_provider::Turns;
+use ashlar_provider::{Served, Turns};
+use tokio::sync::oneshot;
 
 use crate::{
     bench::Bench,
@@ -21,6 +22,7 @@ cases![
     death_in_each_call,
     a_hang_in_each_call,
     a_hang_of_a_sidecar,
+    a_sidecar_that_is_told_to_stop_serves_to_the_end,
     nonsense_values_in_each_call,
     nonsense_messages_in_each_call,
     half_an_answer_in_each_call,
@@ -156,7 +158,8 @@ async fn a_hang_of_a_sidecar() {
     });
     let bench = bench.in_time(Duration::from_secs(2));
     let socket = bench.world().join("sidecar");
-    let serving = bench.serve(&socket);
+    let (_stop, stop) = oneshot::channel();
+    let serving = bench.serve(&socket, stop);
     let turns = Arc::<Turns>::default();
     let run = bench.attached(&socket, turns.clone());
     let provider = run.start(bench.address()).await.unwrap();
@@ -188,6 +191,35 @@ async fn a_hang_of_a_sidecar() {
     provider.close().await;
     next.close().await;
     serving.abort();
+}
+
+async fn a_sidecar_that_is_told_to_stop_serves_to_the_end() {
+    let bench = Bench::model(Script {
+        start: "no-tls".to_owned(),
+        ..Script::healthy(6)
+    });
+    let socket = bench.world().join("sidecar");
+    let (stop, stopped) = oneshot::channel();
+    let serving = bench.serve(&socket, stopped);
+    let run = bench.attached(&socket, Arc::default());
+    let provider = run.start(bench.address()).await.unwrap();
+    stop.send(()).unwrap();
+    // It takes nobody else, and still answers who is there.
+    let refused = async {
+        while tokio::net::UnixStream::connect(&socket).await.is_ok() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), refused)
+        .await
+        .unwrap();
+    assert!(drive("ApplyResourceChange", &*provider).await.is_empty());
+    assert!(!serving.is_finished());
+    provider.close().await;
+    run.close().await;
+    drop((provider, run));
+    let ended = tokio::time::timeout(Duration::from_secs(10), serving).await;
+    assert_eq!(ended.unwrap().unwrap().unwrap(), Served::Stopped);
 }
 
 async fn nonsense_values_in_each_call() {

@@ -44,7 +44,9 @@ impl Setup {
     fn serve(&self) -> JoinHandle<()> {
         let (listen, binary) = (self.listen.clone(), self.binary.clone());
         tokio::spawn(async move {
-            relay(&listen, &binary, &[]).await.unwrap();
+            relay(&listen, &binary, &[], std::future::pending())
+                .await
+                .unwrap();
         })
     }
 
