@@ -133,12 +133,17 @@ pub struct ProviderArgs {
     /// (.dockerconfigjson), and certificate authorities to trust (ca.crt); each may be left out.
     #[arg(long, env = "ASHLAR_PROVIDER_SECRET_DIR")]
     pub provider_secret_dir: Option<PathBuf>,
-    /// Most that the cache keeps of providers, in MiB; what is in use stays.
+    /// Most that the cache keeps of providers, in MiB, what is being unpacked counted; what is in use stays, and what finds no room
+    /// beside it is refused.
     #[arg(long, env = "ASHLAR_PROVIDER_CACHE_MIB", default_value_t = 3072)]
     pub provider_cache_mib: u32,
     /// Largest package of a provider as it is sent, in MiB.
-    #[arg(long, env = "ASHLAR_PROVIDER_PACKAGE_MIB", default_value_t = 1024)]
+    #[arg(long, env = "ASHLAR_PROVIDER_PACKAGE_MIB", default_value_t = 512)]
     pub provider_package_mib: u32,
+    /// Most that the files of a package may take, and all packages together that are being unpacked at once, in MiB; at most what the
+    /// cache keeps.
+    #[arg(long, env = "ASHLAR_PROVIDER_UNPACKED_MIB", default_value_t = 2048)]
+    pub provider_unpacked_mib: u32,
     /// Time for the download of one package, in seconds.
     #[arg(long, env = "ASHLAR_PROVIDER_TIMEOUT", default_value_t = 600, value_parser = clap::value_parser!(u32).range(1..))]
     pub provider_timeout: u32,

@@ -22,7 +22,8 @@ const NAMES: [&str; 3] = ["terraformrc", "terraformrc.json", ".terraformrc"];
 pub(crate) fn installer(args: &OperatorArgs, cache: PathBuf) -> anyhow::Result<Installer> {
     let own = &args.providers;
     let digests = cache.join("digests");
-    let cache = Cache::new(cache, u64::from(own.provider_cache_mib) << 20);
+    let cache = Cache::new(cache, u64::from(own.provider_cache_mib) << 20)
+        .with_unpacked(u64::from(own.provider_unpacked_mib) << 20);
     let variables = |name: &str| std::env::var(name).ok();
     let mut config = match own
         .provider_installation
@@ -147,17 +148,44 @@ mod tests {
         args: OperatorArgs,
     }
 
-    fn places(arguments: &[&str]) -> Result<Vec<String>, String> {
+    fn given(arguments: &[&str]) -> OperatorArgs {
         // Whoever runs the tests may have mirrors of their own in the environment.
         let command = Line::command().mut_args(|argument| argument.env(None::<&str>));
         let given = command
             .try_get_matches_from([&["x"], arguments].concat())
             .unwrap();
-        let line = Line::from_arg_matches(&given).unwrap();
+        Line::from_arg_matches(&given).unwrap().args
+    }
+
+    fn places(arguments: &[&str]) -> Result<Vec<String>, String> {
         let provider = "hashicorp/random".parse().unwrap();
-        installer(&line.args, "/nowhere".into())
+        installer(&given(arguments), "/nowhere".into())
             .map(|installer| installer.places(&provider))
             .map_err(|error| format!("{error:#}"))
+    }
+
+    #[test]
+    fn the_chart_says_what_the_arguments_do_and_its_volume_holds_it() {
+        let chart = include_str!("../../../charts/ashlar/values.yaml");
+        let values: serde_json::Value = serde_saphyr::from_str(chart).unwrap();
+        let names = ["cacheMiB", "packageMiB", "unpackedMiB", "timeoutSeconds"];
+        let said = names.map(|name| values["providers"]["limits"][name].as_u64().unwrap());
+        let own = given(&[]).providers;
+        let usual = [
+            own.provider_cache_mib,
+            own.provider_package_mib,
+            own.provider_unpacked_mib,
+            own.provider_timeout,
+        ];
+        assert_eq!(said, usual.map(u64::from));
+        let [cache, package, unpacked, _] = said;
+        assert!(
+            unpacked <= cache,
+            "{unpacked} MiB are unpacked at once in a cache of {cache}"
+        );
+        let volume = values["cache"]["sizeLimit"].as_str().unwrap();
+        let volume: u64 = volume.strip_suffix("Mi").unwrap().parse().unwrap();
+        assert_eq!(volume, cache + Installer::FETCHES as u64 * package + 512);
     }
 
     #[test]

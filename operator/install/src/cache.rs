@@ -3,6 +3,9 @@
 //! It is a [`shelf`](ashlar_sources::shelf) whose entries hold the files of the archive with that SHA-256; their marks hold their `h1:` hash,
 //! too. What it remembers is which archive a source had for a provider's version. What is in the cache is trusted no further than its
 //! name: what it should be is the caller's to know.
+//!
+//! Room for a package is made before anything of it is written, and where none can be made it is refused: the folder holds no more
+//! than it may. Of what other processes unpack at the same time nothing is known until it has its name.
 
 use std::{
     fs::{self, File},
@@ -12,12 +15,13 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_sources::shelf::{Half, Shelf, note_of, size_of};
+use ashlar_sources::shelf::{Half, Shelf, note_of};
 use serde::{Deserialize, Serialize};
 
 use crate::{
     hash::{self, Hashes},
-    unpack::{UnpackError, extract},
+    room::{Reserved, Room},
+    unpack::{Packed, UnpackError},
 };
 
 /// The folder. Cheap to clone.
@@ -25,6 +29,8 @@ use crate::{
 pub struct Cache {
     shelf: Shelf,
     most_bytes: u64,
+    /// For all that this process unpacks.
+    room: Arc<Room>,
 }
 
 /// A package in the cache. It stays there as long as this is kept.
@@ -53,6 +59,17 @@ pub(crate) struct Known {
     pub(crate) key: Option<String>,
 }
 
+/// A package that was unpacked, and has no name in the cache yet. It is gone when this is dropped.
+pub(crate) struct Draft {
+    half: Half,
+    files: PathBuf,
+    target: PathBuf,
+    size: u64,
+    /// `h1:` of its files.
+    pub(crate) h1: String,
+    reserved: Reserved,
+}
+
 /// After so many seconds work in progress is taken for broken off: not every file system tells other machines of locks of folders.
 const ABANDONED: u64 = 2 * 3600;
 
@@ -60,13 +77,24 @@ impl Cache {
     /// How much is kept where nobody says: a score of the largest providers.
     pub const USUAL_BYTES: u64 = 16 << 30;
 
+    /// How much is unpacked at once where nobody says; the largest providers have less than 1 GiB.
+    pub const USUAL_UNPACKED: u64 = 4 << 30;
+
     /// A cache in a folder, which other processes may use at the same time, and which keeps so many bytes at most; what is in use
-    /// stays, even if it is more. Nothing is made before it is needed.
+    /// stays, and what finds no room beside it is not kept. Nothing is made before it is needed.
     pub fn new(folder: PathBuf, most_bytes: u64) -> Self {
         Self {
             shelf: Shelf::patient(folder, ABANDONED),
             most_bytes,
+            room: Room::new(Self::USUAL_UNPACKED.min(most_bytes)),
         }
+    }
+
+    /// One that lets a package, and all that are being unpacked at once, have so many bytes at most. For one that nobody has a copy of.
+    #[must_use]
+    pub fn with_unpacked(mut self, bytes: u64) -> Self {
+        self.room = Room::new(bytes.min(self.most_bytes));
+        self
     }
 
     /// Why nothing can be kept in it.
@@ -100,24 +128,52 @@ impl Cache {
         Ok(Some(Kept { folder, h1, in_use }))
     }
 
-    /// Takes a package in: unpacks the archive, which has this hash (`zh:…`).
+    /// Takes a package in: unpacks the archive, which has this hash (`zh:…`) and was judged by it.
     pub(crate) fn take_in(&self, archive: &File, sum: &str) -> Result<Kept, UnpackError> {
-        if let Some(kept) = self.find(sum).map_err(|error| self.unwritable(error))? {
-            return Ok(kept);
+        match self.find(sum).map_err(|error| self.unwritable(error))? {
+            Some(kept) => Ok(kept),
+            None => self.keep(self.unpack(archive, sum)?),
         }
-        let target = self.place_of(sum).ok_or_else(|| {
-            UnpackError::Write(
-                self.shelf.folder().to_owned(),
-                io::Error::other(format!("{sum:?} is no hash")),
-            )
-        })?;
-        let half = self.half().map_err(|error| self.unwritable(error))?;
+    }
+
+    /// Unpacks an archive, which has this hash (`zh:…`). Waits while others of this process unpack too much.
+    pub(crate) fn unpack(&self, archive: &File, sum: &str) -> Result<Draft, UnpackError> {
+        let unwritable = |error| self.unwritable(error);
+        let target = self
+            .place_of(sum)
+            .ok_or_else(|| unwritable(io::Error::other(format!("{sum:?} is no hash"))))?;
+        let packed = Packed::open(archive)?;
+        let (size, most) = (packed.size(), self.room.most());
+        if size > most {
+            return Err(UnpackError::Large { wanted: size, most });
+        }
+        let reserved = self.room.reserve(size, |all| self.make_room(size, all))?;
+        let half = self.half().map_err(unwritable)?;
         let files = half.path().join("files");
-        fs::create_dir(&files).map_err(|error| self.unwritable(error))?;
-        extract(archive, &files)?;
+        fs::create_dir(&files).map_err(unwritable)?;
+        packed.extract(&files)?;
+        let h1 = hash::of_folder(&files, &hash::sum_of).map_err(unwritable)?;
+        Ok(Draft {
+            half,
+            files,
+            target,
+            size,
+            h1,
+            reserved,
+        })
+    }
+
+    /// Gives a draft its name.
+    pub(crate) fn keep(&self, draft: Draft) -> Result<Kept, UnpackError> {
+        let Draft {
+            half,
+            files,
+            target,
+            size,
+            h1,
+            reserved,
+        } = draft;
         let attempt = || {
-            let h1 = hash::of_folder(&files, &hash::sum_of)?;
-            let size = size_of(&files)?;
             let mark = self.shelf.lock(&target)?;
             // Noted before it is there: what is there without its note counts as damaged. All who write it write the same.
             mark.write_all_at(format!("{size} {h1}").as_bytes(), 0)?;
@@ -127,15 +183,35 @@ impl Cache {
                 Err(_) if target.is_dir() => {}
                 renamed => renamed?,
             }
-            Ok((h1, mark))
+            // What nobody needs goes before its room does.
+            drop(half);
+            Ok(mark)
         };
-        let (h1, mark) = attempt().map_err(|error: io::Error| self.unwritable(error))?;
+        let mark = reserved
+            .settle(attempt)
+            .map_err(|error: io::Error| self.unwritable(error))?;
         self.clean();
         Ok(Kept {
             folder: target,
             h1: Some(h1),
             in_use: InUse(Arc::new(mark)),
         })
+    }
+
+    /// Has the packages that are kept, and `all` bytes that are reserved for those being unpacked, find room together. `wanted`: what the
+    /// one of them needs for which it is made.
+    fn make_room(&self, wanted: u64, all: u64) -> Result<(), UnpackError> {
+        let stays = self.shelf.make_room(all, self.most_bytes);
+        let stays = stays.map_err(|error| self.unwritable(error))?;
+        let taken = stays.saturating_add(all.saturating_sub(wanted));
+        if taken.saturating_add(wanted) > self.most_bytes {
+            return Err(UnpackError::Full {
+                wanted,
+                most: self.most_bytes,
+                taken,
+            });
+        }
+        Ok(())
     }
 
     /// Puts a damaged package out of the way. Whoever has it open keeps what it has.

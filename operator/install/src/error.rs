@@ -323,6 +323,8 @@ impl InstallError {
             Self::Host { fault, .. } | Self::Query { fault, .. } | Self::Fetch { fault, .. } => {
                 fault.is_passing()
             }
+            // Others use the room now.
+            Self::Keep { error, .. } => matches!(error, UnpackError::Full { .. }),
             _ => false,
         }
     }

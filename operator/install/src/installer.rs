@@ -62,6 +62,8 @@ struct Inner {
     digests: Digests,
     teller: Box<Teller>,
     lists: Mutex<Lists>,
+    /// One permit per package that may be fetched at once, by all runs.
+    fetches: Arc<tokio::sync::Semaphore>,
     /// Whoever fetches a package, so that others wait for it.
     busy: Mutex<HashMap<String, Weak<tokio::sync::Mutex<()>>>>,
 }
@@ -91,6 +93,9 @@ impl Installed {
 }
 
 impl Installer {
+    /// Packages that are fetched at once: each lies in the cache's folder until it is unpacked.
+    pub const FETCHES: usize = 4;
+
     /// One that keeps packages in a cache. Without a client it uses no network.
     pub fn new(installation: Installation, cache: Cache, client: Option<Client>) -> Self {
         Self(Arc::new(Inner {
@@ -101,6 +106,7 @@ impl Installer {
             digests: Digests::default(),
             teller: Box::new(|_| ()),
             lists: Mutex::default(),
+            fetches: Arc::new(tokio::sync::Semaphore::new(Self::FETCHES)),
             busy: Mutex::default(),
         }))
     }

@@ -20,6 +20,7 @@ mod offer;
 mod platform;
 mod registry;
 mod remote;
+mod room;
 mod signature;
 mod sums;
 mod template;

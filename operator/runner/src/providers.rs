@@ -22,7 +22,7 @@ use crate::{
     states::OtherStates,
 };
 
-/// Providers that are installed at once.
+/// Providers that one run installs at once. What all runs together fetch and unpack is the installer's to bound.
 const AT_ONCE: usize = 4;
 
 /// What a plan calls the version of a development override.

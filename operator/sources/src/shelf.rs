@@ -153,7 +153,34 @@ impl Shelf {
         Ok(())
     }
 
-    fn remove_unused(&self, most_bytes: u64) -> io::Result<()> {
+    /// Has what is kept, and so many bytes that are to come, take no more than `most_bytes`, as far as entries that nobody uses can go
+    /// for it. Tells how much stays: entries, and what broken-off work left and may yet be somebody's.
+    pub fn make_room(&self, bytes: u64, most_bytes: u64) -> io::Result<u64> {
+        fs::create_dir_all(&self.folder)?;
+        self.remove_halves()?;
+        let left = self.left_halves()?;
+        let most = most_bytes.saturating_sub(bytes.saturating_add(left));
+        Ok(self.remove_unused(most)?.saturating_add(left))
+    }
+
+    /// The size of what may be left of broken-off work: nobody here holds a lock on it.
+    fn left_halves(&self) -> io::Result<u64> {
+        let mut left = 0u64;
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            if !entry.file_name().to_string_lossy().starts_with("half-") {
+                continue;
+            }
+            let lock = File::open(entry.path());
+            if lock.is_ok_and(|lock| flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok()) {
+                // It may go away meanwhile.
+                left = left.saturating_add(size_of(&entry.path()).unwrap_or(0));
+            }
+        }
+        Ok(left)
+    }
+
+    fn remove_unused(&self, most_bytes: u64) -> io::Result<u64> {
         let mut all = Vec::new();
         for entry in fs::read_dir(&self.entries)? {
             let entry = entry?;
@@ -169,23 +196,36 @@ impl Shelf {
             all.push((used.unwrap_or(SystemTime::UNIX_EPOCH), path, size));
         }
         all.sort();
-        let mut total: u64 = all.iter().map(|(_, _, size)| size).sum();
+        let sizes = all.iter().map(|(_, _, size)| *size);
+        let mut total = sizes.fold(0u64, u64::saturating_add);
         for (_, path, size) in all {
             if total <= most_bytes {
                 break;
             }
-            let mark = mark_of(&path);
-            let lock = open_mark(&mark)?;
-            if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() || !is_same(&lock, &mark) {
-                continue;
+            match self.remove(&path) {
+                Ok(true) => total = total.saturating_sub(size),
+                Ok(false) => {}
+                // Another process may have been faster. What is really left counts the next time.
+                Err(error) => {
+                    tracing::warn!(%error, entry = %path.display(), "an entry of a cache could not be removed");
+                }
             }
-            // First out of the way at once, so that nobody finds half of it.
-            let aside = self.half()?;
-            fs::rename(&path, aside.path().join("unused"))?;
-            fs::remove_file(&mark)?;
-            total = total.saturating_sub(size);
         }
-        Ok(())
+        Ok(total)
+    }
+
+    /// Removes an entry unless somebody uses it.
+    fn remove(&self, entry: &Path) -> io::Result<bool> {
+        let mark = mark_of(entry);
+        let lock = open_mark(&mark)?;
+        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() || !is_same(&lock, &mark) {
+            return Ok(false);
+        }
+        // First out of the way at once, so that nobody finds half of it.
+        let aside = self.half()?;
+        fs::rename(entry, aside.path().join("unused"))?;
+        fs::remove_file(&mark)?;
+        Ok(true)
     }
 
     fn forget_removed<T: DeserializeOwned>(&self, place: impl Fn(T) -> Option<PathBuf>) -> io::Result<()> {

@@ -1,3 +1,6 @@
+#![allow(clippy::panic, reason = "a test that cannot go on has failed")]
+
+use ashlar_sources::shelf::size_of;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use std::{io::Write, path::Path, time::SystemTime};
@@ -130,4 +133,104 @@ fn a_damaged_package_makes_room() {
     assert!(cache.find(&sum).unwrap().is_none());
     let kept = cache.take_in(&file, &sum).unwrap();
     assert_eq!(fs::read(kept.folder.join("program")).unwrap(), b"one");
+}
+
+#[test]
+fn no_more_is_unpacked_than_is_allowed() {
+    let root = tempfile::tempdir().unwrap();
+    let cache = Cache::new(root.path().to_owned(), 16 << 20).with_unpacked(3 << 20);
+    let (file, sum) = archive(&vec![0; (3 << 20) + 1]);
+    let refused = cache.take_in(&file, &sum).unwrap_err().to_string();
+    assert!(
+        refused.starts_with("it unpacks to 4 MiB, more than the 3 MiB that a package may have"),
+        "{refused}"
+    );
+    assert_eq!(names(root.path(), ""), Vec::<String>::new());
+    let (file, sum) = archive(&vec![0; 3 << 20]);
+    cache.take_in(&file, &sum).unwrap();
+}
+
+#[test]
+fn zeros_that_many_unpack_at_once_never_take_more_than_the_cache_may_have() {
+    let root = tempfile::tempdir().unwrap();
+    let most = 8 << 20;
+    let cache = Cache::new(root.path().to_owned(), most).with_unpacked(3 << 20);
+    let done = std::sync::atomic::AtomicBool::new(false);
+    let watch = || {
+        let mut largest = 0;
+        while !done.load(std::sync::atomic::Ordering::Relaxed) {
+            // What goes away meanwhile is not counted.
+            largest = largest.max(size_of(root.path()).unwrap_or(0));
+            std::thread::yield_now();
+        }
+        largest
+    };
+    let largest = std::thread::scope(|scope| {
+        let watching = scope.spawn(watch);
+        let unpacking: Vec<_> = (0..8u8)
+            .map(|at| {
+                let cache = &cache;
+                scope.spawn(move || {
+                    let (file, sum) = archive(&vec![at; 2 << 20]);
+                    cache.take_in(&file, &sum).map(drop)
+                })
+            })
+            .collect();
+        for one in unpacking {
+            one.join().unwrap().unwrap();
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        watching.join().unwrap()
+    });
+    // What gets its name while it is looked for is seen twice, and marks take a little beside it.
+    assert!(largest < most + (3 << 20), "{largest}");
+    assert!(names(root.path(), "sha256-").len() <= 4);
+}
+
+#[test]
+fn what_finds_no_room_beside_what_is_in_use_is_refused_with_the_figures() {
+    let root = tempfile::tempdir().unwrap();
+    let cache = Cache::new(root.path().to_owned(), 4 << 20);
+    let (file, sum) = archive(&vec![1; 3 << 20]);
+    let used = cache.take_in(&file, &sum).unwrap();
+    let (next, next_sum) = archive(&vec![2; 2 << 20]);
+    let refused = cache.take_in(&next, &next_sum).unwrap_err();
+    let UnpackError::Full { wanted, most, taken } = refused else {
+        panic!("{refused}");
+    };
+    assert_eq!((wanted, most, taken), (2 << 20, 4 << 20, 3 << 20));
+    assert_eq!(
+        names(root.path(), ""),
+        [used.folder.file_name().unwrap().to_str().unwrap()]
+    );
+    drop(used);
+    cache.take_in(&next, &next_sum).unwrap();
+    assert!(cache.find(&sum).unwrap().is_none(), "it made room");
+}
+
+#[test]
+fn what_broken_off_work_left_takes_room() {
+    let root = tempfile::tempdir().unwrap();
+    let cache = Cache::new(root.path().to_owned(), 4 << 20);
+    let left = root.path().join("half-left");
+    fs::create_dir(&left).unwrap();
+    fs::write(left.join("zeros"), vec![0; 3 << 20]).unwrap();
+    let (file, sum) = archive(&vec![2; 2 << 20]);
+    let refused = cache.take_in(&file, &sum).unwrap_err();
+    assert!(matches!(refused, UnpackError::Full { .. }), "{refused}");
+    let long_ago = SystemTime::now() - std::time::Duration::from_secs(ABANDONED + 60);
+    File::open(&left).unwrap().set_modified(long_ago).unwrap();
+    cache.take_in(&file, &sum).unwrap();
+    assert!(!left.exists());
+}
+
+#[test]
+fn a_draft_that_is_not_kept_leaves_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let cache = Cache::new(root.path().to_owned(), 1 << 20);
+    let (file, sum) = archive(b"one");
+    let draft = cache.unpack(&file, &sum).unwrap();
+    assert!(draft.h1.starts_with("h1:"));
+    drop(draft);
+    assert_eq!(names(root.path(), ""), Vec::<String>::new());
 }

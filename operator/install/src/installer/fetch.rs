@@ -130,6 +130,8 @@ impl Installer {
         let place = location.place(&wanted.provider);
         let tell = |notice| (self.0.teller)(notice);
         let (provider, version) = (&wanted.provider, &wanted.version);
+        let permit = self.0.fetches.clone().acquire_owned().await;
+        let permit = permit.map_err(|error| InstallError::Broken(error.to_string()))?;
         tell(Notice::Fetching(provider.clone(), version.clone(), place.clone()));
         let unfetched = |fault| InstallError::Fetch {
             provider: provider.clone(),
@@ -148,6 +150,9 @@ impl Installer {
         };
         let proof = offer.proof;
         let done = blocking(move || {
+            // Until the file is unpacked, whoever waits for it; and it goes before the permit.
+            let _permit = permit;
+            let mut file = file;
             let installed = own.take_in(&source, &mut file, &proof, &place, &owned)?;
             Ok((installed, file))
         });
