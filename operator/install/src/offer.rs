@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 
 use ashlar_addr::Version;
 
-use crate::{hash::Hashes, remote::Parcel};
+use crate::{
+    hash::{self, Hashes},
+    remote::Parcel,
+};
 
 /// The versions that a source has.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +44,47 @@ pub(crate) enum Proof {
 }
 
 impl Proof {
+    /// What can be said of a package by the `zh:` of its archive alone, before it is unpacked: is it right, or may its files be? The
+    /// fault is what it should have.
+    pub(crate) fn judge_archive(&self, archive: &str) -> Result<(), String> {
+        match self {
+            Self::Signed {
+                archive: promised, ..
+            } if promised == archive => Ok(()),
+            Self::Signed {
+                archive: promised, ..
+            } => Err(promised.clone()),
+            Self::Told(told)
+                if told
+                    .iter()
+                    .any(|hash| hash::is_known(hash) && hash.starts_with("h1:")) =>
+            {
+                Ok(())
+            }
+            Self::Told(_) => self.judge(&Hashes::from([archive.to_owned()])),
+        }
+    }
+
+    /// Is it the package with these hashes, which are all that it has? The fault is what it should have.
+    pub(crate) fn judge(&self, hashes: &Hashes) -> Result<(), String> {
+        let told = match self {
+            Self::Signed { archive, .. } if hashes.contains(archive) => return Ok(()),
+            Self::Signed { archive, .. } => return Err(archive.clone()),
+            Self::Told(told) => told,
+        };
+        let known: Vec<&str> = told
+            .iter()
+            .map(String::as_str)
+            .filter(|hash| hash::is_known(hash))
+            .collect();
+        match known.is_empty() {
+            true if told.is_empty() => Ok(()),
+            true => Err("one of a scheme that is known here".to_owned()),
+            false if known.iter().any(|hash| hashes.contains(*hash)) => Ok(()),
+            false => Err(known.join(" or ")),
+        }
+    }
+
     /// Hashes that are as good as the package's own, for other platforms.
     pub(crate) fn vouched(&self) -> Hashes {
         match self {

@@ -46,6 +46,14 @@ impl Wanted {
         })
     }
 
+    /// The same before its files are known, by the `zh:` of its archive alone.
+    pub(crate) fn check_archive(&self, archive: &str) -> Result<(), InstallError> {
+        if self.settled.iter().any(|hash| !hash.starts_with("zh:")) {
+            return Ok(());
+        }
+        self.check(&Hashes::from([archive.to_owned()]))
+    }
+
     pub(crate) fn installed(
         &self,
         folder: PathBuf,

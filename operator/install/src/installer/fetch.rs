@@ -1,5 +1,5 @@
-//! Fetches a package from a method with a network, or takes what was fetched earlier. Nothing is unpacked before its checksum is
-//! right.
+//! Fetches a package from a method with a network, or takes what was fetched earlier. Nothing is unpacked that its archive's checksum
+//! tells to be wrong, and nothing has a name in the cache before its checksum is right.
 
 use std::{
     path::{Path, PathBuf},
@@ -171,45 +171,45 @@ impl Installer {
     ) -> Result<Installed, InstallError> {
         let unread = |error| wanted.unkept(self.0.cache.unwritable(error));
         let archive = hash::of_archive(file).map_err(unread)?;
-        let mismatch = |found: &str, promised: &str| InstallError::Checksum {
-            provider: wanted.provider.clone(),
-            version: wanted.version.clone(),
-            place: place.to_owned(),
-            found: found.to_owned(),
-            wanted: promised.to_owned(),
+        let mismatch = |found: &str| {
+            let (place, found) = (place.to_owned(), found.to_owned());
+            move |promised: String| InstallError::Checksum {
+                provider: wanted.provider.clone(),
+                version: wanted.version.clone(),
+                place,
+                found,
+                wanted: promised,
+            }
         };
-        // Before it is unpacked.
-        if let Proof::Signed {
-            archive: promised, ..
-        } = proof
-            && *promised != archive
-        {
-            return Err(mismatch(&archive, promised));
-        }
-        let keep = || self.0.cache.take_in(file, &archive);
-        let mut kept = keep().map_err(|error| wanted.unkept(error))?;
+        // Before it is unpacked; where only its files' hash is known, before it has a name in the cache.
+        proof.judge_archive(&archive).map_err(mismatch(&archive))?;
+        wanted.check_archive(&archive)?;
+        let cache = &self.0.cache;
+        let judge = |h1: &str| {
+            let hashes = Hashes::from([h1.to_owned(), archive.clone()]);
+            proof.judge(&hashes).map_err(mismatch(&archive))?;
+            wanted.check(&hashes)?;
+            Ok::<_, InstallError>(hashes)
+        };
+        let keep = || {
+            let draft = cache
+                .unpack(file, &archive)
+                .map_err(|error| wanted.unkept(error))?;
+            judge(&draft.h1)?;
+            cache.keep(draft).map_err(|error| wanted.unkept(error))
+        };
+        let mut kept = match cache.find(&archive).map_err(unread)? {
+            Some(kept) => kept,
+            None => keep()?,
+        };
         let mut h1 = self.h1(&kept.folder).map_err(unread)?;
         if kept.h1.as_deref() != Some(&*h1) {
             // What lay there was damaged.
-            self.0.cache.discard(&kept).map_err(unread)?;
-            kept = keep().map_err(|error| wanted.unkept(error))?;
+            cache.discard(&kept).map_err(unread)?;
+            kept = keep()?;
             h1 = self.h1(&kept.folder).map_err(unread)?;
         }
-        let hashes = Hashes::from([h1, archive.clone()]);
-        if let Proof::Told(told) = proof {
-            let known: Vec<&str> = told
-                .iter()
-                .map(String::as_str)
-                .filter(|hash| hash::is_known(hash))
-                .collect();
-            if known.is_empty() && !told.is_empty() {
-                return Err(mismatch(&archive, "one of a scheme that is known here"));
-            }
-            if !known.is_empty() && known.iter().all(|hash| !hashes.contains(*hash)) {
-                return Err(mismatch(&archive, &known.join(" or ")));
-            }
-        }
-        wanted.check(&hashes)?;
+        let hashes = judge(&h1)?;
         let known = Known {
             archive,
             vouched: proof.vouched(),

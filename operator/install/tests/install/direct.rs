@@ -143,21 +143,50 @@ async fn another_package_than_the_one_promised_is_not_used() {
     });
     let told = told(&world.direct(), &world).await;
     assert!(matches!(told, InstallError::Sums { .. }), "{told}");
-    assert_eq!(
-        told_files(&world),
-        Vec::<String>::new(),
-        "nothing wrong is kept by its promised name"
-    );
+    assert!(world.kept().is_empty(), "nothing wrong is kept, by any name");
 }
 
-/// What is kept by the name of the package that was promised.
-fn told_files(world: &World) -> Vec<String> {
-    let name = format!("sha256-{}", sum(&package("1.1.0")));
-    world
-        .kept()
-        .into_iter()
-        .filter(|kept| *kept == name || kept.starts_with("half"))
-        .collect()
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_the_wrong_files_is_not_kept() {
+    let world = World::new().await;
+    let installed = world
+        .mirrored()
+        .install(&world.provider, &version("1.0.0"), &Hashes::new())
+        .await
+        .unwrap();
+    let h1 = installed
+        .hashes
+        .iter()
+        .find(|hash| hash.starts_with("h1:"))
+        .unwrap();
+    let before = world.kept();
+    // A mirror that tells hashes of files alone, as `terraform providers mirror` has them: of another package.
+    let index = format!("/m/{}/studio/kiln/1.1.0.json", world.server.host());
+    let zh = format!("zh:{}", sum(&package("1.1.0")));
+    world.change(|site| site.edit(&index, &zh, h1));
+    let wrong = told(&world.mirrored(), &world).await;
+    assert!(matches!(wrong, InstallError::Checksum { .. }), "{wrong}");
+    assert_eq!(world.kept(), before);
+    // One that tells the right ones, of what the lock file does not settle.
+    world.change(|site| {
+        site.files.insert(World::zip("1.1.0"), package("1.0.0"));
+    });
+    for settled in ["h1:of another package", &zh] {
+        let locked = world
+            .mirrored()
+            .install(&world.provider, &version("1.1.0"), &[settled.to_owned()].into())
+            .await
+            .unwrap_err();
+        assert!(matches!(locked, InstallError::Locked { .. }), "{locked}");
+    }
+    let world = World::new().await;
+    let settled = ["h1:of another package".to_owned()].into();
+    let locked = world
+        .direct()
+        .install(&world.provider, &version("1.1.0"), &settled)
+        .await;
+    assert!(matches!(locked, Err(InstallError::Locked { .. })));
+    assert!(world.kept().is_empty(), "what is not settled is not kept");
 }
 
 #[tokio::test(flavor = "multi_thread")]
