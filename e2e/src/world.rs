@@ -15,7 +15,8 @@ pub struct World {
 }
 
 impl World {
-    pub(crate) fn new() -> Result<Self> {
+    /// An empty one.
+    pub fn new() -> Result<Self> {
         Ok(Self {
             folder: tempfile::Builder::new().prefix("w").tempdir_in("/tmp")?,
         })

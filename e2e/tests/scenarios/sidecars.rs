@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::{Context, Result, bail};
-use ashlar_e2e::{Bench, Namespace, Operator, Sidecar, reason};
+use ashlar_e2e::{Bench, Namespace, Operator, Sidecar, World, condition, reason};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -176,5 +176,63 @@ fn a_sidecar_that_is_not_what_was_said_is_refused() -> Result<()> {
         namespace.kubectl(&["delete", "workspaces.ashlar.dev", "beside"])?;
     }
     assert_eq!(world.pots()?, [""; 0]);
+    Ok(())
+}
+
+/// The workspace as it takes these sidecars, with a remote system of its own for providers that the operator starts.
+fn choosing(world: &World, sidecars: Value) -> Result<String> {
+    let mut workspace: Value = serde_json::from_str(&workspace(false))?;
+    workspace["spec"]["providers"] = json!({"sidecars": sidecars});
+    workspace["spec"]["env"] = json!([{"name": "KILN_DIR", "value": world.path()}]);
+    Ok(workspace.to_string())
+}
+
+/// Waits until the manifest that was applied last is done with, and this condition holds.
+fn settled(namespace: &Namespace, kind: &str) -> Result<Value> {
+    let generation = namespace.workspace("beside")?["metadata"]["generation"].clone();
+    namespace.wait("beside", kind, |workspace| {
+        let holds = workspace["status"]["observedGeneration"] == generation
+            && condition(workspace, kind).as_deref() == Some("True");
+        holds.then(|| workspace.clone())
+    })
+}
+
+#[test]
+fn a_workspace_takes_none_or_some_of_the_sidecars_that_are_offered() -> Result<()> {
+    let bench = Bench::open()?;
+    let namespace = Namespace::new(&bench, "sidecarof")?;
+    let (own, elsewhere) = (&namespace.world, World::new()?);
+    let places = Places::new()?;
+    let _kiln = Sidecar::start(&bench, KILN, &places.kiln, elsewhere.path())?;
+    // Nobody listens where the other one is said to be.
+    let offered = places.offered("3.9.0", 6);
+    let _operator = Operator::start(&namespace, &["--sidecars", &offered])?;
+    namespace.apply(&choosing(own, json!([]))?)?;
+    settled(&namespace, "Ready")?;
+    assert_eq!(
+        (own.pots()?, elsewhere.pots()?),
+        (vec!["pot-base-1".to_owned()], vec![])
+    );
+
+    // Another choice is another plan, made by the sidecar: there is no such pot where it looks.
+    namespace.apply(&choosing(own, json!([KILN]))?)?;
+    settled(&namespace, "Ready")?;
+    assert_eq!(elsewhere.pots()?, ["pot-base-1"]);
+    assert_eq!(own.count("start", "create", "base")?, 1);
+
+    // What is not offered is told, and no address is taken for one.
+    for (named, wanted) in [
+        ("hashicorp/aws", "which is not offered to this namespace"),
+        ("tcp:127.0.0.1:1", "is not a provider's address"),
+    ] {
+        namespace.apply(&choosing(own, json!([named]))?)?;
+        let refused = settled(&namespace, "Stalled")?;
+        assert_eq!(reason(&refused, "Ready").as_deref(), Some("InvalidConfiguration"));
+        let told = refused["status"]["conditions"].to_string();
+        assert!(
+            told.contains("spec.providers.sidecars") && told.contains(wanted),
+            "{told}"
+        );
+    }
     Ok(())
 }

@@ -179,6 +179,11 @@ mod tests {
             spec["approval"]["properties"]["approvedPlan"]["pattern"],
             json!("^sha256:[0-9a-f]{64}$")
         );
+        let sidecars = &spec["providers"]["properties"]["sidecars"];
+        assert_eq!(sidecars["x-kubernetes-list-type"], json!("set"));
+        assert_eq!(sidecars["maxItems"], json!(64));
+        assert_eq!(sidecars["items"]["maxLength"], json!(255));
+        assert!(sidecars["items"]["pattern"].is_string(), "{sidecars}");
         for part in ["source", "approval", "interval", "terraformWorkspace"] {
             assert!(spec[part]["x-kubernetes-validations"].is_array(), "{part}");
         }

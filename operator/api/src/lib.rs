@@ -28,8 +28,8 @@ pub use status::{
 };
 pub use variable::{EnvVariable, Format, InputKind, KeyRef, ValueSource, Variable, VariablesFrom};
 pub use workspace::{
-    Approval, ApprovalPolicy, DeletionPolicy, Dialect, Mode, Outputs, PlanSettings, SecretRef, StateSettings,
-    Workspace, WorkspaceSpec,
+    Approval, ApprovalPolicy, DeletionPolicy, Dialect, Mode, Outputs, PlanSettings, ProviderSettings,
+    SecretRef, StateSettings, Workspace, WorkspaceSpec,
 };
 
 /// Keeps a workspace until its runs have ended and, under `deletionPolicy: Destroy`, until its objects are gone.

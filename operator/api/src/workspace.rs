@@ -84,6 +84,9 @@ pub struct WorkspaceSpec {
     #[schemars(length(max = 128))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
     pub env: Vec<EnvVariable>,
+    /// How providers are reached.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub providers: Option<ProviderSettings>,
     /// What is done with the module.
     #[serde(default)]
     pub mode: Mode,
@@ -147,6 +150,22 @@ pub enum Dialect {
     Terraform,
     /// As OpenTofu 1.12 has it.
     OpenTofu,
+}
+
+/// How providers are reached.
+#[derive(KubeSchema, Clone, Debug, Default, Deserialize, Serialize, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ProviderSettings {
+    /// Providers that are reached as sidecars, by their addresses, as hashicorp/random: of those that whoever runs the operator
+    /// offers to this namespace. All that are offered, if it is left out; an empty list takes none. All others are started by the
+    /// operator.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(
+        length(max = 64),
+        inner(length(min = 1, max = 255), regex(pattern = r"^[^/\s]+(/[^/\s]+){0,2}$"))
+    )]
+    #[x_kube(merge_strategy = ListMerge::Set)]
+    pub sidecars: Option<Vec<String>>,
 }
 
 /// What is done with the module.

@@ -19,6 +19,7 @@ use ashlar_store::{
 use kube::{Api, ResourceExt};
 
 use crate::{
+    beside::beside,
     decide::{Decision, decide_at_its_turn},
     ended::{APPLY_FAILED, Ended, Fault, INTERRUPTED, Outcome, SETTLE_FAILED},
     inputs::Inputs,
@@ -77,7 +78,8 @@ pub(crate) async fn run(job: Job, digest: String) -> Ended {
     }
 }
 
-/// Waits for the sidecars that the plan was made with. A plan that cannot be read has none; why, the run tells.
+/// Waits for the sidecars that the plan was made with. A plan that cannot be read has none, nor has a workspace that asks for what is not
+/// offered; why, the run tells.
 async fn take_sidecars(job: &Job, digest: &str) -> Option<Taken> {
     if job.context.sidecars.is_empty() {
         return None;
@@ -85,7 +87,8 @@ async fn take_sidecars(job: &Job, digest: &str) -> Option<Taken> {
     let bytes = plan_store(job).load(digest).await.ok()??;
     let (stored, _) = Kept::decode(&bytes).ok()?.open();
     let plan = wire::decode(&stored).ok()?;
-    Some(job.context.take_sidecars(&job.place.namespace, &plan).await)
+    let sidecars = beside(&job.context.sidecars, &job.place.namespace, &job.spec).ok()?;
+    Some(job.context.take_sidecars(sidecars, &plan).await)
 }
 
 fn plan_store(job: &Job) -> PlanStore {
@@ -190,6 +193,11 @@ async fn attempt(
             return job.failed(Some(recovered), APPLY_FAILED, message);
         }
     };
+    let settings = match job.settings(&folder) {
+        Ok(settings) if sidecars.is_some() => settings.of_one_run(),
+        Ok(settings) => settings,
+        Err(diags) => return job.failed(Some(recovered), APPLY_FAILED, plain(&diags)),
+    };
     let changes = plan.changes.iter().filter(|change| change.action != Action::NoOp);
     job.tracked.expect(changes.count() + plan.invocations.len());
     // From here on the approval is spent.
@@ -207,10 +215,6 @@ async fn attempt(
         store: &held.store,
         stop: &job.tracked.stop,
         patience: job.context.patience,
-    };
-    let settings = match sidecars {
-        Some(_) => job.settings(&folder).of_one_run(),
-        None => job.settings(&folder),
     };
     let watchdog = tokio::spawn(stop_after(job.timeout, job.tracked.clone()));
     let outcome = apart(async {

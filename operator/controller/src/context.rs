@@ -72,8 +72,14 @@ pub(crate) struct Context {
 
 impl Context {
     /// The settings of a run for a workspace of this namespace: of other states it reads only those there, and its providers are
-    /// its own, those of earlier runs that had the same folder as well.
-    pub(crate) fn settings_for(&self, namespace: &str, uid: &str, folder: Arc<Folder>) -> Settings {
+    /// its own, those of earlier runs that had the same folder as well, or these sidecars.
+    pub(crate) fn settings_for(
+        &self,
+        namespace: &str,
+        uid: &str,
+        folder: Arc<Folder>,
+        sidecars: BTreeMap<Provider, Sidecar>,
+    ) -> Settings {
         let states = SecretStates::OfNamespace(self.client.clone(), namespace.to_owned());
         let warm = self.warm.as_ref().map(|pool| Warm {
             pool: pool.clone(),
@@ -83,23 +89,20 @@ impl Context {
         Settings {
             states: Some(Arc::new(states)),
             warm,
-            ..self.with_sidecars_of(namespace)
+            ..self.with_sidecars(sidecars)
         }
     }
 
-    /// The settings with the sidecars that workspaces of a namespace use.
-    fn with_sidecars_of(&self, namespace: &str) -> Settings {
-        let offered = self.sidecars.iter().filter(|(_, one)| one.serves(namespace));
-        let sidecars = offered.map(|(provider, one)| (provider.clone(), one.clone()));
+    fn with_sidecars(&self, sidecars: BTreeMap<Provider, Sidecar>) -> Settings {
         Settings {
-            sidecars: Arc::new(sidecars.collect()),
+            sidecars: Arc::new(sidecars),
             ..self.settings.clone()
         }
     }
 
-    /// Waits for the sidecars that a plan of a workspace in this namespace was made with.
-    pub(crate) async fn take_sidecars(&self, namespace: &str, plan: &Plan) -> Taken {
-        self.with_sidecars_of(namespace).take_sidecars(plan).await
+    /// Waits for those of a workspace's sidecars that a plan was made with.
+    pub(crate) async fn take_sidecars(&self, sidecars: BTreeMap<Provider, Sidecar>, plan: &Plan) -> Taken {
+        self.with_sidecars(sidecars).take_sidecars(plan).await
     }
 }
 

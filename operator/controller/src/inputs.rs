@@ -19,6 +19,7 @@ pub(crate) use self::{
     objects::{Data, Found, references, target, text_of},
 };
 use crate::{
+    beside::beside,
     context::Context,
     decide::{InputFault, SourceSeen},
     index::Reference,
@@ -90,6 +91,7 @@ pub(crate) async fn gather(
     let spec = &workspace.spec;
     let objects = read_all(&context.client, namespace, spec).await?;
     let found = Found { objects: &objects };
+    let sidecars = beside(&context.sidecars, namespace, spec);
     let valued = valued(spec, &found, Missing::Refused);
     let files = match spec.source.is_fetched() {
         true => None,
@@ -99,7 +101,7 @@ pub(crate) async fn gather(
                 // The modules that they call are fetched.
                 Ok(files) if files.may_call_modules() => Some(Arc::new(files)),
                 files => {
-                    let inputs = files.and_then(|files| {
+                    let inputs = sidecars.and(files).and_then(|files| {
                         Ok(assemble(spec, &objects, Material::Files(files), valued?, keys))
                     });
                     return Ok(Gathered {
@@ -131,6 +133,7 @@ pub(crate) async fn gather(
     let inputs = match (&sight.seen.fault, &sight.order) {
         (None, Some(order)) => {
             let material = Material::Fetched(Box::new(order.clone()));
+            let valued = sidecars.and(valued);
             valued.map(|valued| assemble(spec, &objects, material, valued, keys))
         }
         (Some(fault), _) => Err(fault.clone()),
@@ -297,6 +300,20 @@ mod tests {
         let digest = |spec| assembled(spec, None).unwrap().digest;
         assert_eq!(digest(json!({})), digest(json!({"dialect": "Terraform"})));
         assert_ne!(digest(json!({})), digest(json!({"dialect": "OpenTofu"})));
+    }
+
+    #[test]
+    fn the_choice_of_sidecars_changes_the_digest_and_its_spelling_does_not() {
+        let digest = |spec| assembled(spec, None).unwrap().digest;
+        let named = |sidecars: serde_json::Value| digest(json!({"providers": {"sidecars": sidecars}}));
+        let all = digest(json!({}));
+        assert_eq!(all, digest(json!({"providers": {}})));
+        let (none, one) = (named(json!([])), named(json!(["hashicorp/random"])));
+        assert!(all != none && none != one && one != all);
+        assert_eq!(one, named(json!(["registry.terraform.io/hashicorp/random"])));
+        let both = named(json!(["hashicorp/random", "a.test/b/c"]));
+        assert!(both != one);
+        assert_eq!(both, named(json!(["a.test/b/c", "hashicorp/random"])));
     }
 
     #[test]

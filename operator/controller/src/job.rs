@@ -18,6 +18,7 @@ use ashlar_store::{
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{
+    beside::beside,
     context::Context,
     ended::{Answers, Ended, Fault, INTERRUPTED, LOCK_FAILED, Outcome},
     folders::Folder,
@@ -190,11 +191,17 @@ impl Job {
             .unwrap_or_else(|error| Err(std::io::Error::other(error)))
     }
 
-    /// The settings of a run in this folder.
-    pub(crate) fn settings(&self, folder: &RunFolder) -> Settings {
+    /// The settings of a run in this folder. A sidecar that is not offered is a fault, also where the other inputs are gone: started here,
+    /// the provider could take another identity.
+    pub(crate) fn settings(&self, folder: &RunFolder) -> Result<Settings, Diags> {
         let place = &self.place;
-        self.context
-            .settings_for(&place.namespace, &place.uid, folder.folder.clone())
+        let sidecars = beside(&self.context.sidecars, &place.namespace, &self.spec);
+        let sidecars =
+            sidecars.map_err(|fault| Diag::error("A sidecar is not offered", fault.message().to_owned()))?;
+        let folder = folder.folder.clone();
+        Ok(self
+            .context
+            .settings_for(&place.namespace, &place.uid, folder, sidecars))
     }
 }
 

@@ -9,6 +9,7 @@ mod absorb;
 mod act;
 mod apply_run;
 mod args;
+mod beside;
 mod conditions;
 mod context;
 mod decide;

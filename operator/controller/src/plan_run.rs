@@ -172,6 +172,10 @@ async fn attempt(
             return job.failed(Some(&held.recovered), PLAN_FAILED, message);
         }
     };
+    let settings = match job.settings(&folder) {
+        Ok(settings) => settings,
+        Err(diags) => return faulty(&diags, &Sources::new(), &secrets, &held.recovered),
+    };
     let request = PlanRequest {
         files: ready.files,
         modules: ready.modules,
@@ -193,7 +197,7 @@ async fn attempt(
         sources,
         diags,
         redact,
-    } = ashlar_runner::plan(&job.settings(&folder), request, &*job.tracked).await;
+    } = ashlar_runner::plan(&settings, request, &*job.tracked).await;
     drop(folder);
     let secrets = secrets.of_run(redact);
     let Some((plan, bytes)) = plan.filter(|_| !diags.has_errors()) else {

@@ -6,7 +6,7 @@ use ashlar_api::WorkspaceSpec;
 use ashlar_store::kube::WorkspaceKeys;
 
 use super::Material;
-use crate::values::Given;
+use crate::{beside::named, values::Given};
 
 /// All that makes a difference to a plan. Not the gate, nor times, nor where outputs go.
 pub(super) fn digest(
@@ -17,6 +17,9 @@ pub(super) fn digest(
     keys: &WorkspaceKeys,
 ) -> String {
     let plan = &spec.plan;
+    // What cannot be read has been refused before.
+    let named = named(spec).ok().flatten();
+    let named: Option<Vec<String>> = named.map(|named| named.iter().map(ToString::to_string).collect());
     let mut settings = format!("{} {:?}", plan.refresh, plan.replace);
     // Without limits the digest is as it was before there were any, so that no plan is made anew for that.
     if !(plan.targets.is_empty() && plan.exclude.is_empty()) {
@@ -30,6 +33,11 @@ pub(super) fn digest(
     let dialect = format!("{:?}", spec.dialect);
     parts.push((b"dialect", dialect.as_bytes()));
     parts.push((b"plan", settings.as_bytes()));
+    // Left out, it is as it was before there was a choice. What is offered is no input: plans pin what they were made with.
+    if let Some(named) = &named {
+        parts.push((b"sidecars", b""));
+        parts.extend(named.iter().map(|provider| (provider.as_bytes(), &b""[..])));
+    }
     parts.push((b"files", b""));
     match material {
         Material::Files(package) => {
