@@ -1,0 +1,5 @@
+terraform {
+  state_store "kiln_store" {
+    provider "kiln" {}
+  }
+}
