@@ -14,8 +14,8 @@ pub use outside::Outside;
 pub use progress::{Activity, Event, Invoked, KnownBy, Progress, Task, Unwatched};
 pub use provider::{
     Answer, Applied, ApplyRequest, CallFault, Deferred, FunctionFault, ImportRequest, Imported,
-    ImportedObject, MoveRequest, MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag,
-    Providers, Read, ReadDataRequest, ReadRequest, Renewed, Told, UpgradeRequest, was_heard,
+    ImportedObject, ListRequest, Listed, MoveRequest, MovedObject, Opened, PlanRequest, Planned, Provider,
+    ProviderDiag, Providers, Read, ReadDataRequest, ReadRequest, Renewed, Told, UpgradeRequest, was_heard,
 };
 pub use provisioner::{Hearer, ProvisionRequest, Provisioners};
 pub use run::{Intent, Moved, Outcome, Record, RunStore, StopFlag, Subject};

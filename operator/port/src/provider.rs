@@ -261,6 +261,30 @@ pub struct ReadDataRequest<'a> {
     pub meta: Option<&'a Value>,
 }
 
+/// Asks for the objects of a type that are there, whoever made them.
+#[derive(Clone)]
+pub struct ListRequest<'a> {
+    /// Resource type.
+    pub kind: &'a str,
+    /// What the `config` block says, wholly known.
+    pub config: &'a Value,
+    /// Are the objects themselves wanted too?
+    pub with_objects: bool,
+    /// At most so many; what comes after is not waited for.
+    pub limit: u64,
+}
+
+/// An object that is there.
+#[derive(Clone)]
+pub struct Listed {
+    /// Its identity.
+    pub identity: Value,
+    /// What the provider calls it, for people.
+    pub display_name: String,
+    /// The object, if it was wanted and the provider gave it.
+    pub object: Option<Value>,
+}
+
 /// An ephemeral resource that was opened.
 #[derive(Clone)]
 pub struct Opened {
@@ -369,6 +393,20 @@ pub trait Provider: Send + Sync {
         Answer::ok(None)
     }
 
+    /// Checks what is to be listed, which may hold unknown values.
+    async fn validate_list(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        let _ = config;
+        vec![no_list(kind)]
+    }
+
+    /// Lists objects, in the provider's order. Those that came before an error are given with it.
+    async fn list(&self, request: ListRequest<'_>) -> Answer<Vec<Listed>> {
+        Answer {
+            value: Vec::new(),
+            diags: vec![no_list(request.kind)],
+        }
+    }
+
     /// Plans one instance.
     async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned>;
 
@@ -386,6 +424,17 @@ pub trait Provider: Send + Sync {
 
     /// Ends it. Later calls answer with errors.
     async fn close(&self);
+}
+
+/// As Terraform says it.
+fn no_list(kind: &str) -> ProviderDiag {
+    ProviderDiag {
+        severity: Severity::Error,
+        summary: format!("unknown list resource type {kind:?}"),
+        detail: String::new(),
+        path: None,
+        fault: Some(CallFault::NotAsked),
+    }
 }
 
 /// Where providers come from; versions are chosen already.
@@ -439,6 +488,8 @@ shown_by_name!(
     ApplyRequest<'_>,
     Applied,
     ReadDataRequest<'_>,
+    ListRequest<'_>,
+    Listed,
     Opened,
     Renewed,
 );

@@ -4,6 +4,7 @@
 
 mod change;
 mod ephemeral;
+mod list;
 mod stored;
 
 use ashlar_port::{Answer, Deferred, FunctionFault, ProviderDiag, ReadDataRequest};

@@ -3,9 +3,10 @@
 //! The two services differ in the names of calls only (and in schemas, see `schema`). Nothing here knows values.
 //!
 //! Calls of the protocol that nobody here makes: `GetMetadata` and `GetFunctions`, because the whole schema is asked once
-//! for each binary and holds what they would tell; `ListResource` and `ValidateListResourceConfig`, because query files
-//! are not run; those of state stores, because states are kept by the operator alone (`state_store` blocks are refused
-//! where they stand). Providers that offer these are used for all else.
+//! for each binary and holds what they would tell; those of state stores, because states are kept by the operator alone
+//! (`state_store` blocks are refused where they stand). Providers that offer these are used for all else.
+
+mod list;
 
 use std::{error::Error, future::Future, sync::Arc, time::Duration};
 
@@ -280,6 +281,7 @@ impl Client {
         close_ephemeral: close_ephemeral_resource = close_ephemeral_resource | close_ephemeral_resource, read;
         validate_action: validate_action_config = validate_action_config | validate_action_config, check;
         plan_action: plan_action = plan_action | plan_action, plan;
+        validate_list: validate_list_resource_config = validate_list_resource_config | validate_list_resource_config, check;
         upgrade_state: upgrade_resource_state = upgrade_resource_state | upgrade_resource_state, check;
         upgrade_identity: upgrade_resource_identity = upgrade_resource_identity | upgrade_resource_identity, check;
         move_state: move_resource_state = move_resource_state | move_resource_state, check;

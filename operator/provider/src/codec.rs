@@ -53,6 +53,7 @@ static WHOLE: Shape = Shape(&[
     (5, &SCHEMA),
     (7, &FUNCTIONS),
     (8, &SCHEMAS),
+    (9, &SCHEMAS),
     (11, &ACTIONS),
 ]);
 
@@ -82,6 +83,8 @@ parts! {
     tfplugin::close_ephemeral_resource::Response: 1 REMARK;
     tfplugin::validate_action_config::Response: 1 REMARK;
     tfplugin::plan_action::Response: 1 REMARK;
+    tfplugin::validate_list_resource_config::Response: 1 REMARK;
+    tfplugin::list_resource::Event: 4 REMARK;
     tfplugin::upgrade_resource_state::Response: 2 REMARK;
     tfplugin::upgrade_resource_identity::Response: 2 REMARK;
     tfplugin::move_resource_state::Response: 2 REMARK;

@@ -15,9 +15,9 @@ use std::{
 
 use ashlar_diag::{Diags, Severity};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
-    Renewed, Told, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, ListRequest,
+    Listed, MoveRequest, MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read,
+    ReadDataRequest, ReadRequest, Renewed, Told, UpgradeRequest,
 };
 use ashlar_value::{
     Value,
@@ -358,6 +358,14 @@ impl Provider for Lease {
 
     async fn generate_config(&self, kind: &str, state: &Value) -> Answer<Option<Value>> {
         watched!(self, generate_config(kind, state))
+    }
+
+    async fn validate_list(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        watched!(self, validate_list(kind, config))
+    }
+
+    async fn list(&self, request: ListRequest<'_>) -> Answer<Vec<Listed>> {
+        watched!(self, list(request))
     }
 
     async fn plan(&self, request: PlanRequest<'_>) -> Answer<Planned> {

@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// Stands at the beginning. The number changes with the form, and whenever less is taken for a schema than before.
-const MAGIC: &[u8; 16] = b"ashlar schema 1\n";
+const MAGIC: &[u8; 16] = b"ashlar schema 2\n";
 const DIGEST: usize = 32;
 /// Above the zstd library's default the messages shrink little more.
 const LEVEL: i32 = 3;
@@ -40,6 +40,7 @@ enum Kind {
     Data = 1,
     Ephemeral = 2,
     Action = 3,
+    List = 4,
 }
 
 /// All but the types, and where these are.
@@ -110,6 +111,9 @@ pub(crate) fn pack(
         .map(|(name, action)| (name, action.schema.unwrap_or_default()));
     for (name, schema) in sorted(actions.collect()) {
         packer.add(Kind::Action, name, schema, None)?;
+    }
+    for (name, schema) in sorted(std::mem::take(&mut sent.list_resource_schemas)) {
+        packer.add(Kind::List, name, schema, None)?;
     }
     sent.diagnostics.clear();
     head(sent.clone())?;
@@ -238,7 +242,7 @@ pub(crate) fn unpack(bytes: Bytes) -> Result<ProviderSchema, Damaged> {
     let index = Index::decode_length_delimited(&mut rest).map_err(|_| Damaged)?;
     let start = bytes.len() - rest.len();
     let schema = head(index.head.unwrap_or_default()).map_err(|_| Damaged)?;
-    let mut names: [Vec<Arc<str>>; 4] = Default::default();
+    let mut names: [Vec<Arc<str>>; 5] = Default::default();
     let mut places = HashMap::new();
     for mut entry in index.entries {
         let place = usize::try_from(entry.kind).map_err(|_| Damaged)?;
@@ -252,7 +256,7 @@ pub(crate) fn unpack(bytes: Bytes) -> Result<ProviderSchema, Damaged> {
         start,
         places,
     });
-    let [resources, data_sources, ephemeral_resources, actions] = names;
+    let [resources, data_sources, ephemeral_resources, actions, lists] = names;
     let offered = |names: Vec<Arc<str>>, kind: Kind| -> Offered<Schema> {
         let types = types.clone();
         Offered::made_by(names, Arc::new(move |name: &str| types.schema(kind, name)))
@@ -267,6 +271,7 @@ pub(crate) fn unpack(bytes: Bytes) -> Result<ProviderSchema, Damaged> {
         data_sources: offered(data_sources, Kind::Data),
         ephemeral_resources: offered(ephemeral_resources, Kind::Ephemeral),
         actions: blocks,
+        lists: offered(lists, Kind::List),
         ..schema
     })
 }
@@ -304,6 +309,7 @@ mod tests {
                     schema: Some(of_text("heat", "\"number\"")),
                 },
             )]),
+            list_resource_schemas: HashMap::from([("a_pot".to_owned(), of_text("shelf", "\"string\""))]),
             server_capabilities: Some(tfplugin::ServerCapabilities {
                 plan_destroy: true,
                 ..Default::default()
@@ -335,6 +341,8 @@ mod tests {
                 .attributes
                 .contains_key("heat")
         );
+        let list = schema.lists.get("a_pot").unwrap();
+        assert_eq!(list.block.ty().to_string(), "object({shelf = string})");
         assert_eq!(schema.resources.keys().count(), 2);
         assert!(schema.plan_destroy && !schema.move_resource_state);
         assert!(schema.provider.block.attributes.contains_key("region"));

@@ -12,9 +12,9 @@ use std::{
 
 use ashlar_diag::{Diag, Diags, Severity};
 use ashlar_port::{
-    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, MoveRequest,
-    MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read, ReadDataRequest, ReadRequest,
-    Renewed, Told, UpgradeRequest,
+    Answer, Applied, ApplyRequest, Deferred, FunctionFault, ImportRequest, ImportedObject, ListRequest,
+    Listed, MoveRequest, MovedObject, Opened, PlanRequest, Planned, Provider, ProviderDiag, Read,
+    ReadDataRequest, ReadRequest, Renewed, Told, UpgradeRequest,
 };
 use ashlar_value::{Value, schema::ProviderSchema};
 use async_trait::async_trait;
@@ -424,6 +424,16 @@ impl Provider for Plugin {
         self.try_generate_config(kind, state)
             .await
             .unwrap_or_else(failed_with(None))
+    }
+
+    async fn validate_list(&self, kind: &str, config: &Value) -> Vec<ProviderDiag> {
+        remarks(self.try_validate_list(kind, config).await)
+    }
+
+    async fn list(&self, request: ListRequest<'_>) -> Answer<Vec<Listed>> {
+        self.try_list(&request)
+            .await
+            .unwrap_or_else(failed_with(Vec::new()))
     }
 
     async fn read(&self, request: ReadRequest<'_>) -> Answer<Read> {

@@ -194,6 +194,7 @@ impl From<v5::SchemaResponse> for v6::SchemaResponse {
             provider_meta: sent.provider_meta.map(Into::into),
             server_capabilities: sent.server_capabilities,
             ephemeral_resource_schemas: all(sent.ephemeral_resource_schemas),
+            list_resource_schemas: all(sent.list_resource_schemas),
             action_schemas: sent
                 .action_schemas
                 .into_iter()

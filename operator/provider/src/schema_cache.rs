@@ -324,7 +324,7 @@ mod tests {
         setup.put().await;
         let file = setup.files().remove(0);
         let whole = fs::read(&file).unwrap();
-        for damaged in [&b""[..], b"ashlar schema 1\n", &whole[..whole.len() - 1]] {
+        for damaged in [&b""[..], b"ashlar schema 2\n", &whole[..whole.len() - 1]] {
             fs::write(&file, damaged).unwrap();
             assert!(!setup.is_known().await);
             assert!(!file.exists(), "nobody stumbles over it again");

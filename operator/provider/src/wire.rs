@@ -85,7 +85,7 @@ pub(crate) fn unix_ms(sent: Timestamp) -> u64 {
 
 /// So many remarks of one answer are kept, and so much of the texts of each. No sane provider has more to say.
 const MOST_REMARKS: usize = 1000;
-const LONGEST_SUMMARY: usize = 4 << 10;
+pub(crate) const LONGEST_SUMMARY: usize = 4 << 10;
 pub(crate) const LONGEST_DETAIL: usize = 64 << 10;
 const DEEPEST_PATH: usize = 100;
 

@@ -22,6 +22,8 @@ pub struct ProviderSchema {
     pub ephemeral_resources: Offered<Schema>,
     /// Actions: what the `config` block of each holds.
     pub actions: Offered<Block>,
+    /// Resource types whose objects can be listed: what the `config` block of each list holds.
+    pub lists: Offered<Schema>,
     /// Functions.
     pub functions: BTreeMap<Arc<str>, Function>,
     /// Does the provider want to be asked to plan deletions?

@@ -2,12 +2,14 @@
 
 use std::sync::Mutex;
 
-use ashlar_port::{ApplyRequest, Deferred, ImportRequest, Imported, MoveRequest, UpgradeRequest};
+use ashlar_port::{
+    ApplyRequest, Deferred, ImportRequest, Imported, ListRequest, MoveRequest, UpgradeRequest,
+};
 use ashlar_value::{Type, Value};
 
 use crate::{
     bench::Bench,
-    drive::{STORED, THING, planning, reading, thing},
+    drive::{STORED, THING, listing, planning, reading, thing, wholly},
     harness::cases,
     model::Script,
     setup::values::{clean, config, none, text},
@@ -19,6 +21,7 @@ cases![
     objects_come_by_id_by_identity_and_from_elsewhere,
     ephemeral_resources_are_opened_renewed_and_closed,
     actions_tell_on_the_way,
+    objects_are_listed,
     what_is_write_only_is_sent_and_never_kept,
     a_provider_may_put_off_what_it_is_allowed_to,
     a_schema_that_is_optional_is_asked_once,
@@ -184,6 +187,37 @@ async fn actions_tell_on_the_way() {
         none(provider.invoke_action("model_fire", &fire, &keep).await);
         assert_eq!(*told.lock().unwrap(), ["stage 1 with ***", "stage 2 with ***"]);
         provider.close().await;
+    }
+}
+
+async fn objects_are_listed() {
+    for generation in GENERATIONS {
+        for fault in ["", "json", "odd"] {
+            let bench = Bench::model(Script {
+                fault: fault.to_owned(),
+                ..Script::healthy(generation)
+            });
+            let provider = bench.started().await;
+            let config = listing(&provider.schema().await.unwrap());
+            none(provider.validate_list(THING, &config).await);
+            let found = clean(provider.list(wholly(&config, 10)).await);
+            assert_eq!(found.len(), 3);
+            assert_eq!(found[1].identity.attr("name"), Some(text("a2")));
+            // What is said is told with no secret in it.
+            assert_eq!(found[1].display_name, "thing 2 with ***");
+            assert_eq!(found[1].object.as_ref().unwrap().attr("name"), Some(text("a2")));
+            assert!(bench.heard.lock().unwrap().contains(&text("hush")));
+            for (limit, count) in [(0, 0), (2, 2), (3, 3), (4, 3)] {
+                let request = ListRequest {
+                    with_objects: false,
+                    ..wholly(&config, limit)
+                };
+                let found = clean(provider.list(request).await);
+                assert_eq!(found.len(), count);
+                assert!(found.iter().all(|one| one.object.is_none()));
+            }
+            provider.close().await;
+        }
     }
 }
 

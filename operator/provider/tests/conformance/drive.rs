@@ -2,8 +2,8 @@
 
 use ashlar_diag::Severity;
 use ashlar_port::{
-    ApplyRequest, CallFault, ImportRequest, Imported, MoveRequest, PlanRequest, Provider, ProviderDiag,
-    ReadDataRequest, ReadRequest, UpgradeRequest,
+    ApplyRequest, CallFault, ImportRequest, Imported, ListRequest, MoveRequest, PlanRequest, Provider,
+    ProviderDiag, ReadDataRequest, ReadRequest, UpgradeRequest,
 };
 use ashlar_value::{Type, Value, schema::ProviderSchema};
 
@@ -61,6 +61,11 @@ pub(crate) async fn drive(call: &str, provider: &dyn Provider) -> Vec<ProviderDi
         "ValidateActionConfig" => provider.validate_action("model_fire", &fire).await,
         "PlanAction" => provider.plan_action("model_fire", &fire).await.diags,
         "InvokeAction" => provider.invoke_action("model_fire", &fire, &|_| {}).await,
+        "ValidateListResourceConfig" => provider.validate_list(THING, &listing(&schema)).await,
+        "ListResource" => {
+            let config = listing(&schema);
+            provider.list(wholly(&config, 10)).await.diags
+        }
         "UpgradeResourceState" => {
             let request = UpgradeRequest {
                 kind: THING,
@@ -139,6 +144,20 @@ pub(crate) async fn drive(call: &str, provider: &dyn Provider) -> Vec<ProviderDi
             Vec::new()
         }
         other => panic!("nothing here leads to {other}"),
+    }
+}
+
+/// What is to be listed.
+pub(crate) fn listing(schema: &ProviderSchema) -> Value {
+    config(&schema.lists[THING].block, &[("prefix", text("a"))])
+}
+
+pub(crate) fn wholly(config: &Value, limit: u64) -> ListRequest<'_> {
+    ListRequest {
+        kind: THING,
+        config,
+        with_objects: true,
+        limit,
     }
 }
 

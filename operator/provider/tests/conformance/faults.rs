@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 
 use crate::{
     bench::Bench,
-    drive::{THING, drive, thing},
+    drive::{THING, drive, listing, thing},
     harness::cases,
     model::Script,
     rpcs::CALLS,
@@ -30,13 +30,15 @@ cases![
     a_refusal_of_each_call,
     a_call_that_is_not_there,
     an_action_without_an_end,
+    a_listed_object_without_an_identity,
     objects_of_unknown_types,
     a_plugin_that_does_not_end_is_killed,
     a_crash_tells_the_last_call,
 ];
 
 /// Calls whose answers hold a value.
-const WITH_VALUES: [&str; 11] = [
+const WITH_VALUES: [&str; 12] = [
+    "ListResource",
     "OpenEphemeralResource",
     "UpgradeResourceState",
     "UpgradeResourceIdentity",
@@ -296,6 +298,22 @@ async fn an_action_without_an_end() {
         &["without telling how the action ended"],
     )
     .await;
+}
+
+async fn a_listed_object_without_an_identity() {
+    in_each_call(
+        "nameless",
+        &["ListResource"],
+        LONG,
+        &["with an object of type \"model_thing\" and no identity"],
+    )
+    .await;
+    let bench = Bench::model(Script::healthy(6));
+    let provider = bench.started().await;
+    let config = listing(&provider.schema().await.unwrap());
+    let diags = provider.validate_list("model_nope", &config).await;
+    assert_eq!(diags[0].summary, "unknown list resource type \"model_nope\"");
+    provider.close().await;
 }
 
 async fn objects_of_unknown_types() {

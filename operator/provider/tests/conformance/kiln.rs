@@ -3,7 +3,8 @@
 use std::sync::Mutex;
 
 use ashlar_port::{
-    Deferred, ImportRequest, Imported, MoveRequest, PlanRequest, Provider, ReadDataRequest, UpgradeRequest,
+    Deferred, ImportRequest, Imported, ListRequest, MoveRequest, PlanRequest, Provider, ReadDataRequest,
+    UpgradeRequest,
 };
 use ashlar_value::{Value, json};
 
@@ -35,6 +36,7 @@ async fn every_call() {
     data(provider).await;
     ephemeral(provider).await;
     actions(provider).await;
+    lists(provider).await;
     functions(provider).await;
     let schema = provider.schema().await.unwrap();
     assert!(
@@ -243,6 +245,47 @@ pub(crate) async fn fires(provider: &dyn Provider, kind: &str) {
     assert_eq!(*told.lock().unwrap(), ["firing a: stage 1", "firing a: stage 2"]);
     let failed = provider.invoke_action(kind, &fire("invoke"), &keep).await;
     assert_eq!(failed[0].summary, "The firing failed");
+}
+
+fn bricks(config: &Value) -> ListRequest<'_> {
+    ListRequest {
+        kind: "kiln_brick",
+        config,
+        with_objects: true,
+        limit: 10,
+    }
+}
+
+/// What `identities` made is there.
+async fn lists(provider: &dyn Provider) {
+    let kind = "kiln_brick";
+    let schema = provider.schema().await.unwrap();
+    let of = |given: &[(&str, Value)]| config(&schema.lists[kind].block, given);
+    let refused = provider
+        .validate_list(kind, &of(&[("site", text("nowhere"))]))
+        .await;
+    assert_eq!(refused[0].path.as_ref().unwrap().to_string(), ".site");
+    let all = of(&[]);
+    none(provider.validate_list(kind, &all).await);
+    let found = clean(provider.list(bricks(&all)).await);
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].display_name.as_str(), found[0].identity.attr("site")),
+        ("Brick b", Some(text("main")))
+    );
+    assert_eq!(found[0].object.as_ref().unwrap().attr("name"), Some(text("b")));
+    // What came before an error is given with it; a warning alone belongs to no object.
+    let broken = provider.list(bricks(&of(&[("fail", text("late"))]))).await;
+    assert_eq!(
+        (broken.value.len(), &*broken.diags[0].summary),
+        (1, "The list broke off")
+    );
+    let warned = provider.list(bricks(&of(&[("fail", text("warn"))]))).await;
+    assert_eq!(
+        (warned.value.len(), &*warned.diags[0].summary),
+        (1, "Bricks are old")
+    );
+    assert!(!warned.has_errors());
 }
 
 async fn functions(provider: &dyn Provider) {

@@ -32,7 +32,7 @@ async fn every_call() {
     kiln::fires(provider, "kilnv5_fire").await;
     let schema = provider.schema().await.unwrap();
     assert!(
-        schema.ephemeral_resources.is_empty() && schema.functions.is_empty(),
+        schema.ephemeral_resources.is_empty() && schema.functions.is_empty() && schema.lists.is_empty(),
         "or the table of calls is not true any more"
     );
     provider.stop().await;

@@ -58,6 +58,8 @@ pub(crate) const CALLS: &[Rpc] = &[
     rpc("ValidateActionConfig", "ValidateActionConfig", Noted(&["validate_action"]), Noted(&["validate_action"])),
     rpc("PlanAction", "PlanAction", Noted(&["plan_action"]), Noted(&["plan_action"])),
     rpc("InvokeAction", "InvokeAction", Noted(&["invoke"]), Noted(&["invoke"])),
+    rpc("ValidateListResourceConfig", "ValidateListResourceConfig", Noted(&["validate_list"]), Lacks),
+    rpc("ListResource", "ListResource", Noted(&["list"]), Lacks),
     rpc("UpgradeResourceState", "UpgradeResourceState", Noted(&["upgrade"]), Noted(&["upgrade"])),
     rpc("UpgradeResourceIdentity", "UpgradeResourceIdentity", Shown, Shown),
     rpc("MoveResourceState", "MoveResourceState", Noted(&["move"]), Noted(&["move"])),
@@ -144,16 +146,13 @@ const FIVE: [&str; 28] = [
 ];
 
 const WITH_THE_SCHEMA: &str = "the schema tells it; Terraform makes no such call either";
-const NO_QUERIES: &str = "query files are not run";
 const NO_STATE_STORES: &str =
     "states are kept by the operator alone, and a `state_store` block is refused where it stands";
 
 /// Calls that are never made, and why. State stores are of generation 6 alone.
-const NEVER: [(&str, &str); 12] = [
+const NEVER: [(&str, &str); 10] = [
     ("GetMetadata", WITH_THE_SCHEMA),
     ("GetFunctions", WITH_THE_SCHEMA),
-    ("ListResource", NO_QUERIES),
-    ("ValidateListResourceConfig", NO_QUERIES),
     ("ValidateStateStoreConfig", NO_STATE_STORES),
     ("ConfigureStateStore", NO_STATE_STORES),
     ("ReadStateBytes", NO_STATE_STORES),
@@ -255,7 +254,7 @@ async fn every_call_is_made_in_both_generations() {
     }
 }
 
-/// The model's schema has list resources and a state store: it is used for all else, and what we do not know is not asked.
+/// The model's schema has a state store: it is used for all else, and what we do not know is not asked.
 async fn what_is_not_used_does_no_harm() {
     let bench = Bench::model(Script::healthy(6));
     let provider = bench.started().await;

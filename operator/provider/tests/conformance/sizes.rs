@@ -10,7 +10,7 @@ use ashlar_value::Value;
 
 use crate::{
     bench::Bench,
-    drive::{drive, reading, thing},
+    drive::{drive, listing, reading, thing, wholly},
     harness::cases,
     model::{FLOOD_LINES, LARGE, MANY, Script},
     rpcs::{CALLS, WITHOUT_REMARKS},
@@ -25,6 +25,7 @@ cases![
     of_many_remarks_the_first_are_kept,
     a_crowd_of_parts_is_not_read,
     of_many_messages_of_an_action_the_first_are_told,
+    a_list_ends_at_its_limit_and_takes_no_more_than_it_may,
 ];
 
 fn model(generation: u8, fault: &str) -> Bench {
@@ -237,6 +238,30 @@ async fn of_many_messages_of_an_action_the_first_are_told() {
         (10_000, 1001),
         "{:?}",
         diags.first()
+    );
+    provider.close().await;
+}
+
+/// The plugin heeds no limit: here 3,000 objects, there three of 100 MB.
+async fn a_list_ends_at_its_limit_and_takes_no_more_than_it_may() {
+    for generation in [5, 6] {
+        let bench = model(generation, "plenty ListResource");
+        let provider = bench.started().await;
+        let config = listing(&provider.schema().await.unwrap());
+        assert_eq!(clean(provider.list(wholly(&config, 100)).await).len(), 100);
+        // It lives on and is asked again.
+        assert_eq!(clean(provider.list(wholly(&config, 7)).await).len(), 7);
+        provider.close().await;
+    }
+    let bench = model(6, "large ListResource");
+    let provider = bench.started().await;
+    let config = listing(&provider.schema().await.unwrap());
+    let answer = provider.list(wholly(&config, 100)).await;
+    assert_eq!(answer.value.len(), 2);
+    assert!(
+        answer.diags[0].detail.contains("more than 256 MiB together"),
+        "{:?}",
+        answer.diags
     );
     provider.close().await;
 }

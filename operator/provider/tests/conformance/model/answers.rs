@@ -13,6 +13,8 @@ use crate::proto::tfplugin::{
     },
 };
 
+/// How many objects are listed where many are, whatever the limit says.
+pub(crate) const MANY_OBJECTS: usize = 3_000;
 /// How much text the state has that is called large.
 pub(crate) const LARGE: usize = 100 << 20;
 /// How many bytes of numbers a state has that is made to fill the memory.
@@ -31,6 +33,7 @@ pub(super) fn all(script: &Script, call: &str, request: &[u8]) -> Option<Vec<Vec
         "GetProviderSchema" => vec![schema::whole(script)],
         "GetResourceIdentitySchemas" => vec![schema::identities()],
         "InvokeAction" => model.invoke(request),
+        "ListResource" => model.list(request),
         _ => vec![model.one(call, request)?],
     })
 }
@@ -85,7 +88,7 @@ impl Model<'_> {
         (!state.is_null()).then(|| self.identity(&state.attr("name").unwrap()))?
     }
 
-    fn remarks(&self) -> Vec<Diagnostic> {
+    pub(super) fn remarks(&self) -> Vec<Diagnostic> {
         let step = |selector| Step {
             selector: Some(selector),
         };
@@ -142,6 +145,9 @@ impl Model<'_> {
             }
             "ValidateEphemeralResourceConfig" => {
                 p::validate_ephemeral_resource_config::Response { diagnostics }.encode_to_vec()
+            }
+            "ValidateListResourceConfig" => {
+                p::validate_list_resource_config::Response { diagnostics }.encode_to_vec()
             }
             "ValidateActionConfig" => p::validate_action_config::Response { diagnostics }.encode_to_vec(),
             "ReadDataSource" => {

@@ -4,7 +4,7 @@ use ashlar_value::{Type, Value, json, msgpack};
 use prost::Message;
 
 use super::{
-    answers::{DENSE, LARGE, Model, read, with},
+    answers::{DENSE, LARGE, MANY_OBJECTS, Model, read, with},
     schema,
 };
 use crate::proto::tfplugin::{
@@ -154,6 +154,48 @@ impl Model<'_> {
             }),
             _ => None,
         }
+    }
+
+    /// Three things, and their objects if these are wanted; what is amiss comes first.
+    pub(super) fn list(&self, request: &[u8]) -> Vec<Vec<u8>> {
+        let asked: p::list_resource::Request = read(request);
+        assert_eq!(asked.type_name, "model_thing");
+        let config = self.decoded(asked.config, &schema::list());
+        let prefix = config.attr("prefix").unwrap();
+        let prefix = prefix.as_str().map_or("", |prefix| &**prefix);
+        let diagnostics = self.remarks();
+        let is_amiss = !diagnostics.is_empty() || self.fault == "nameless";
+        let amiss = is_amiss.then(|| p::list_resource::Event {
+            diagnostic: diagnostics,
+            ..p::list_resource::Event::default()
+        });
+        let count = if self.fault == "plenty" { MANY_OBJECTS } else { 3 };
+        let things = (1..=count).map(|at| {
+            let name = Value::string(format!("{prefix}{at}"));
+            let secret = if self.fault == "large" {
+                "s".repeat(LARGE)
+            } else {
+                "hush".to_owned()
+            };
+            let object = with(
+                &self.bare(),
+                &[("name", name.clone()), ("secret", Value::string(secret))],
+            );
+            p::list_resource::Event {
+                identity: self.identity(&name),
+                display_name: format!("thing {at} with token-1"),
+                resource_object: asked
+                    .include_resource_object
+                    .then(|| self.encoded(&object, &schema::thing()))
+                    .flatten(),
+                diagnostic: Vec::new(),
+            }
+        });
+        amiss
+            .into_iter()
+            .chain(things)
+            .map(|event| event.encode_to_vec())
+            .collect()
     }
 
     fn bare(&self) -> Value {

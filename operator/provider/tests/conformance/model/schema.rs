@@ -1,4 +1,4 @@
-//! What the model offers: one of each kind, and kinds that are not used here (list resources, state stores).
+//! What the model offers: one of each kind, and one that is not used here (a state store).
 
 use ashlar_value::{Type, json};
 use prost::Message;
@@ -26,6 +26,7 @@ const THING: Attributes = &[
 const DATA: Attributes = &[("name", r#""string""#, "r"), ("found", r#""string""#, "c")];
 const KEY: Attributes = &[("name", r#""string""#, "r"), ("token", r#""string""#, "cs")];
 const FIRE: Attributes = &[("target", r#""string""#, "r")];
+const LIST: Attributes = &[("prefix", r#""string""#, "o")];
 const IDENTITY: Attributes = &[("name", r#""string""#, "r")];
 
 fn object(attributes: Attributes) -> Type {
@@ -47,6 +48,10 @@ pub(super) fn data() -> Type {
 
 pub(super) fn key() -> Type {
     object(KEY)
+}
+
+pub(super) fn list() -> Type {
+    object(LIST)
 }
 
 pub(super) fn identity() -> Type {
@@ -89,6 +94,7 @@ macro_rules! response {
                 resource_schemas: one("model_thing", 1, THING),
                 data_source_schemas: one("model_data", 0, DATA),
                 ephemeral_resource_schemas: one("model_key", 0, KEY),
+                list_resource_schemas: one("model_thing", 0, LIST),
                 action_schemas: [("model_fire".to_owned(), fire)].into(),
                 functions: [("echo".to_owned(), function())].into(),
                 provider_meta: Some(schema(0, META)),
@@ -96,17 +102,15 @@ macro_rules! response {
                 diagnostics: Vec::new(),
             };
             let mut message = response.encode_to_vec();
-            // Entries of the maps of list resources (9) and state stores (10).
-            for number in [9, 10] {
-                let mut entry = vec![1 << 3 | 2, 11];
-                entry.extend_from_slice(b"model_other");
-                entry.push(2 << 3 | 2);
-                prost::encoding::encode_varint(schema(0, DATA).encoded_len() as u64, &mut entry);
-                entry.extend(schema(0, DATA).encode_to_vec());
-                message.push(number << 3 | 2);
-                prost::encoding::encode_varint(entry.len() as u64, &mut message);
-                message.extend(entry);
-            }
+            // An entry of the map of state stores (10).
+            let mut entry = vec![1 << 3 | 2, 11];
+            entry.extend_from_slice(b"model_other");
+            entry.push(2 << 3 | 2);
+            prost::encoding::encode_varint(schema(0, DATA).encoded_len() as u64, &mut entry);
+            entry.extend(schema(0, DATA).encode_to_vec());
+            message.push(10 << 3 | 2);
+            prost::encoding::encode_varint(entry.len() as u64, &mut message);
+            message.extend(entry);
             message
         }
     };
