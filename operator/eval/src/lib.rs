@@ -7,6 +7,7 @@
 
 mod access;
 mod block;
+mod block_attributes;
 mod body;
 mod budget;
 mod call;
@@ -43,6 +44,7 @@ mod variable;
 
 pub use access::{get_attr, index};
 pub use block::decode_block;
+pub use block_attributes::{BlockAttribute, block_attributes};
 pub use body::{made_blocks, written};
 pub use budget::{Constants, with_budget};
 pub use check_rule::{CONDITION, CheckRule};

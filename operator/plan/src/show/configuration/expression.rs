@@ -5,30 +5,33 @@
 use std::fmt::Write as _;
 
 use ashlar_addr::InstanceKey;
-use ashlar_eval::{Reference, Subject, evaluate_constant, quote, references, written};
+use ashlar_eval::{Reference, Subject, block_attributes, evaluate_constant, quote, references, written};
 use ashlar_syntax::{Body, Expr, Literal, Step};
-use ashlar_value::schema::{Block, Nesting};
+use ashlar_value::{
+    Value,
+    schema::{Block, Nesting},
+};
 use serde_json::{Map, Value as Json};
 
 use super::super::tree;
 
 /// One expression.
 pub(super) fn expression(expr: &Expr) -> Json {
-    let mut out = Map::new();
     // What is at fault is unknown; the part that decides may be known all the same.
     let (value, _) = evaluate_constant(expr);
+    told(&value, &references(expr).0)
+}
+
+/// An expression by its value, as far as that is constant, and what it refers to.
+fn told(value: &Value, references: &[Reference<'_>]) -> Json {
+    let mut out = Map::new();
     if value.is_wholly_known() {
         out.insert(
             "constant_value".to_owned(),
-            tree::known(&value).unwrap_or(Json::Null),
+            tree::known(value).unwrap_or(Json::Null),
         );
     }
-    let named: Vec<Json> = references(expr)
-        .0
-        .iter()
-        .flat_map(steps)
-        .map(Json::from)
-        .collect();
+    let named: Vec<Json> = references.iter().flat_map(steps).map(Json::from).collect();
     if !named.is_empty() {
         out.insert("references".to_owned(), named.into());
     }
@@ -41,6 +44,10 @@ pub(super) fn arguments(body: &Body, schema: &Block) -> Json {
     let mut out = Map::new();
     for attribute in attributes {
         out.insert(attribute.name.name.to_string(), expression(&attribute.expr));
+    }
+    for attribute in block_attributes(body, schema) {
+        let name = attribute.name.to_string();
+        out.insert(name, told(&attribute.value, &attribute.references));
     }
     for block in blocks {
         let name = block.kind.name.to_string();
