@@ -361,6 +361,7 @@ mod tests {
             errored: false,
             invocations: Vec::new(),
             generated: BTreeMap::new(),
+            module_outputs: BTreeMap::new(),
         };
         let values = || {
             let given = |text: &str| Given {

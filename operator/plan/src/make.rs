@@ -331,6 +331,7 @@ fn finish(inputs: Inputs<'_>, found: Found, steps: Vec<Step>) -> Planned {
         errored,
         invocations: found.invocations,
         generated: found.generated,
+        module_outputs: found.module_outputs,
     };
     if let (Some(name), Some(text)) = (inputs.generate, generated_file(&plan)) {
         // Where it stands once it is among the module's files, so that the plan that is made then is the same.

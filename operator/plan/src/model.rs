@@ -12,7 +12,7 @@ use std::{
     sync::Arc,
 };
 
-use ashlar_addr::{ActionInstance, Module, Provider, ResourceInstance};
+use ashlar_addr::{ActionInstance, Module, ModuleInstance, Provider, ResourceInstance};
 use ashlar_diag::Diag;
 use ashlar_state::State;
 use ashlar_value::{Dialect, Value};
@@ -140,6 +140,8 @@ pub struct Plan {
     pub invocations: Vec<Invocation>,
     /// Blocks that were made up for imported objects. They stand in a file of `config`, too.
     pub generated: BTreeMap<ResourceInstance, Arc<str>>,
+    /// Outputs of called modules that have values. No state keeps those, so with Terraform they count as changed.
+    pub module_outputs: BTreeMap<ModuleInstance, BTreeSet<Arc<str>>>,
 }
 
 impl Plan {

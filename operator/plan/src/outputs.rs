@@ -41,6 +41,11 @@ pub(crate) fn visit(walk: &PlanWalk<'_, '_>, module: &ModuleAddr, name: &Arc<str
             let change = compare(walk.state.outputs.get(name), value, sensitive);
             found.outputs.insert(name.clone(), change);
         } else {
+            let declared = instance.module().outputs.get(name);
+            if !value.is_null() && declared.is_some_and(|output| !output.ephemeral) {
+                let all = found.module_outputs.entry(instance.address.clone());
+                all.or_default().insert(name.clone());
+            }
             instance.set_output(name, value);
         }
         diags

@@ -173,11 +173,16 @@ impl<'w, 'a> Way<'w, 'a> {
             }
             Ok(found)
         };
-        let found = self.to_the_end(&engine, work).await;
+        let mut found = self.to_the_end(&engine, work).await?;
+        // Of outputs of called modules only those are planned that a provider needs.
+        found.module_outputs.retain(|module, names| {
+            let path = module.config();
+            names.retain(|name| needed.contains(&Node::Output(path.clone(), name.clone())));
+            !names.is_empty()
+        });
         if !again {
-            return found;
+            return Ok(found);
         }
-        let mut found = found?;
         let refreshed = found.refreshed.clone();
         let engine = self.engine();
         let walk = self.walk(

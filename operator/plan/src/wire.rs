@@ -71,6 +71,8 @@ struct PlanWire {
     given_again: Vec<String>,
     #[serde(default)]
     given: Vec<(String, ValueWire)>,
+    #[serde(default)]
+    module_outputs: Vec<(String, Vec<String>)>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -203,6 +205,16 @@ fn write(plan: &Plan, terraform_version: &str) -> Result<Vec<u8>, Diags> {
             .iter()
             .map(|(name, value)| Ok((name.to_string(), value_out(value)?)))
             .collect::<Result<_, Diags>>()?,
+        module_outputs: plan
+            .module_outputs
+            .iter()
+            .map(|(module, names)| {
+                (
+                    module.to_string(),
+                    names.iter().map(ToString::to_string).collect(),
+                )
+            })
+            .collect(),
     };
     rmp_serde::to_vec(&wire).map_err(|fault| damaged(&fault.to_string()))
 }
@@ -324,6 +336,11 @@ pub fn decode(bytes: &[u8]) -> Result<Plan, Diags> {
             .collect::<Result<_, Diags>>()?,
         given_again: wire.given_again.into_iter().map(Arc::from).collect(),
         given,
+        module_outputs: wire
+            .module_outputs
+            .into_iter()
+            .map(|(module, names)| Ok((parse(&module)?, names.into_iter().map(Arc::from).collect())))
+            .collect::<Result<_, Diags>>()?,
     })
 }
 

@@ -208,6 +208,7 @@ fn check(answer: Vec<ProviderDiag>, target: &str, trigger: Option<Trigger>, told
         timestamp: String::new(),
         errored: false,
         generated: BTreeMap::new(),
+        module_outputs: BTreeMap::new(),
         invocations: vec![invocation],
     };
     let store = Fake::default();

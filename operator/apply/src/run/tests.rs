@@ -86,6 +86,7 @@ fn plan(steps: Vec<Step>) -> Plan {
         errored: false,
         invocations: Vec::new(),
         generated: BTreeMap::new(),
+        module_outputs: BTreeMap::new(),
     }
 }
 

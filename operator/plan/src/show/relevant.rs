@@ -8,7 +8,7 @@ mod trim;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use ashlar_addr::{InstanceKey, Module as ModuleAddr, ModuleInstance, Resource, ResourceInstance};
+use ashlar_addr::{Module as ModuleAddr, ModuleInstance, Resource, ResourceInstance};
 use ashlar_config::{ModuleCall, ResourceConfig, Tree};
 use ashlar_eval::{Reference, Subject, block_references, made_blocks, references, written};
 use ashlar_syntax::{Body, Expr, Step};
@@ -16,7 +16,7 @@ use ashlar_value::schema::{Block, Nesting};
 use serde_json::{Value as Json, json};
 
 use super::{configuration::arguments_of_call, find_schema};
-use crate::{Action, Mode, Plan, Schemas};
+use crate::{Action, Plan, Schemas};
 
 /// The attributes, by address and path. Terraform has them in no order.
 pub(super) fn of_plan(plan: &Plan, tree: &Tree, schemas: &Schemas) -> Json {
@@ -35,10 +35,9 @@ pub(super) fn of_plan(plan: &Plan, tree: &Tree, schemas: &Schemas) -> Json {
     for (name, _) in outputs.filter(|(_, output)| output.action != Action::NoOp) {
         search.output(&ModuleInstance::root(), name);
     }
-    // Outputs of called modules are no part of the state, so they count as changed as long as there are any.
-    if plan.options.mode != Mode::Destroy {
-        for module in search.modules(plan) {
-            search.outputs(&module);
+    for (module, names) in &plan.module_outputs {
+        for name in names {
+            search.output(module, name);
         }
     }
     search.run();
@@ -176,34 +175,6 @@ impl<'a> Search<'a> {
         for (name, _) in outputs {
             self.output(module, name);
         }
-    }
-
-    /// The instances of called modules, as far as objects tell of them, or calls that are not repeated.
-    fn modules(&self, plan: &Plan) -> BTreeSet<ModuleInstance> {
-        let staying = plan
-            .changes
-            .iter()
-            .filter(|change| change.action != Action::Delete);
-        let mut found = BTreeSet::from([ModuleInstance::root()]);
-        for change in staying {
-            let steps = &change.address.resource.module.0;
-            found.extend((1..=steps.len()).filter_map(|end| Some(ModuleInstance(steps.get(..end)?.into()))));
-        }
-        let mut pending: Vec<ModuleInstance> = found.iter().cloned().collect();
-        while let Some(module) = pending.pop() {
-            let member = self.tree.members.get(&module.config());
-            let calls = member.into_iter().flat_map(|member| &member.module.calls);
-            for (name, call) in calls {
-                if call.count.is_none() && call.for_each.is_none() && call.enabled.is_none() {
-                    let inner = module.child(name.clone(), InstanceKey::None);
-                    if found.insert(inner.clone()) {
-                        pending.push(inner);
-                    }
-                }
-            }
-        }
-        found.remove(&ModuleInstance::root());
-        found
     }
 
     /// A variable of a called module has what its call gives; one of the root module has nothing behind it.

@@ -169,5 +169,6 @@ pub(crate) fn plan(changes: Vec<Change>) -> Plan {
         errored: false,
         invocations: Vec::new(),
         generated: Default::default(),
+        module_outputs: Default::default(),
     }
 }

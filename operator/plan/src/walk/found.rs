@@ -32,6 +32,8 @@ pub(crate) struct Found {
     /// Where objects were before they moved.
     pub(crate) moved: BTreeMap<ResourceInstance, ResourceInstance>,
     pub(crate) outputs: BTreeMap<Arc<str>, OutputChange>,
+    /// Outputs of called modules that have values.
+    pub(crate) module_outputs: BTreeMap<ModuleInstance, BTreeSet<Arc<str>>>,
     pub(crate) checks: BTreeMap<String, Check>,
     pub(crate) invocations: Vec<Invocation>,
     pub(crate) generated: Generated,
