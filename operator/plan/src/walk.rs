@@ -332,7 +332,7 @@ impl<'a> PlanWalk<'_, 'a> {
         if resource.resource.mode == ashlar_addr::Mode::Data {
             return self.visit_data(&declared, &instance).await;
         }
-        let triggered = triggers::is_triggered(self, &instance)?;
+        let triggered = triggers::is_triggered(self, &instance);
         let stored = self.state.current(&address).map(|object| &**object);
         let outcome = instance
             .plan_managed(stored, imports.get(&address), None, self.options, triggered)

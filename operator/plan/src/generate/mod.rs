@@ -106,7 +106,7 @@ impl<'a> PlanWalk<'_, 'a> {
         let config = read(address, provider_config, &written(None))?;
         let instance = self.made_up(address, &config, schema);
         let outcome = instance
-            .plan_managed(None, Some(of), Some(found), self.options, false)
+            .plan_managed(None, Some(of), Some(found), self.options, Ok(false))
             .await
             .map_err(nowhere)?;
         let (_, remarks) = self.keep(&instance, outcome).map_err(nowhere)?;

@@ -34,15 +34,36 @@ pub struct Outcome {
     pub diags: Diags,
 }
 
+impl Outcome {
+    /// Something is wrong, so that there is no change. What changed outside is told all the same.
+    fn unplanned(
+        previous: Option<Live>,
+        refreshed: Option<Live>,
+        check: Option<Check>,
+        diags: Diags,
+    ) -> Self {
+        Self {
+            previous,
+            refreshed,
+            change: None,
+            value: Value::dynamic(),
+            check,
+            failed: true,
+            diags,
+        }
+    }
+}
+
 impl Instance<'_, '_> {
-    /// Plans this instance of a managed resource. What it takes in may be `found` already.
+    /// Plans this instance of a managed resource. What it takes in may be `found` already. What is wrong with its triggers is
+    /// told once the object is read.
     pub async fn plan_managed(
         &self,
         stored: Option<&Object>,
         importing: Option<&Importing>,
         found: Option<Live>,
         options: &Options,
-        triggered: bool,
+        triggered: Result<bool, Diags>,
     ) -> Result<Outcome, Diags> {
         let provider = self.engine.provider(&self.provider)?;
         let provider = &*provider;
@@ -76,15 +97,7 @@ impl Instance<'_, '_> {
                         // What was taken in is lost again, and that is told.
                         Err(faults) => {
                             diags.extend(faults);
-                            return Ok(Outcome {
-                                previous: Some(imported),
-                                refreshed: None,
-                                change: None,
-                                value: Value::dynamic(),
-                                check: None,
-                                failed: true,
-                                diags,
-                            });
+                            return Ok(Outcome::unplanned(Some(imported), None, None, diags));
                         }
                     }
                 }
@@ -143,18 +156,18 @@ impl Instance<'_, '_> {
                 diags,
             });
         }
+        let Some(triggered) = diags.take(triggered) else {
+            return Ok(Outcome::unplanned(previous, refreshed, None, diags));
+        };
         let (preconditions, remarks) = check_preconditions(self);
         diags.extend(remarks);
         if diags.has_errors() {
-            return Ok(Outcome {
+            return Ok(Outcome::unplanned(
                 previous,
                 refreshed,
-                change: None,
-                value: Value::dynamic(),
-                check: Some(preconditions),
-                failed: true,
+                Some(preconditions),
                 diags,
-            });
+            ));
         }
         let force_replace = if options.replace.contains(&self.address) {
             Some(Reason::ReplaceByRequest)
@@ -172,22 +185,15 @@ impl Instance<'_, '_> {
             Ok(planned) => planned,
             Err(faults) => {
                 diags.extend(faults);
-                // What changed outside is told all the same, and what was found of its conditions.
+                // What was found of its conditions is told, too.
                 let open = !self.config.lifecycle.postconditions.is_empty();
                 let rest = if open {
                     CheckStatus::Unknown
                 } else {
                     CheckStatus::Pass
                 };
-                return Ok(Outcome {
-                    previous,
-                    refreshed,
-                    change: None,
-                    value: Value::dynamic(),
-                    check: (self.config.has_conditions()).then(|| preconditions.and(Check::of(rest))),
-                    failed: true,
-                    diags,
-                });
+                let check = (self.config.has_conditions()).then(|| preconditions.and(Check::of(rest)));
+                return Ok(Outcome::unplanned(previous, refreshed, check, diags));
             }
         };
         diags.extend(planned.diags);
