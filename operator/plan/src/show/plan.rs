@@ -2,8 +2,10 @@
 
 use serde_json::{Map, Value as Json, json};
 
+use ashlar_addr::Mode as ResourceMode;
 use ashlar_config::Tree;
 use ashlar_diag::Diags;
+use ashlar_state::State;
 
 use super::{
     TERRAFORM_VERSION, change, checks, configuration::configuration, invocations, is_forgotten_data,
@@ -48,7 +50,7 @@ pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
         "terraform_version": TERRAFORM_VERSION,
         "planned_values": planned_values(plan, schemas),
         "timestamp": plan.timestamp,
-        "applyable": plan.is_applyable(),
+        "applyable": is_applyable(plan),
         "complete": plan.is_complete(),
         "errored": plan.errored,
     });
@@ -64,6 +66,18 @@ pub fn plan_json(plan: &Plan, schemas: &Schemas) -> Json {
         put(&mut out, name, value);
     }
     out
+}
+
+/// Terraform holds the states before and after a refresh against each other as they are written, and data sources are written
+/// anew whenever they are read. So a refresh-only plan counts as applyable wherever there are any.
+fn is_applyable(plan: &Plan) -> bool {
+    let rewritten = plan.options.mode == Mode::RefreshOnly && plan.options.selection.is_whole();
+    let has_data = |state: &State| {
+        let mut objects = state.objects();
+        objects.any(|(address, ..)| address.resource.resource.mode == ResourceMode::Data)
+    };
+    plan.is_applyable()
+        || rewritten && !plan.errored && (has_data(&plan.previous_state) || has_data(&plan.prior_state))
 }
 
 /// As Terraform has them here: modules of fewer steps come first.
