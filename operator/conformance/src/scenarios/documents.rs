@@ -4,17 +4,19 @@
 //! there are none, Terraform runs the same steps in a world of its own. Nothing is left out of the comparison but when and
 //! where something ran.
 
+mod comparable;
 mod differences;
 mod theirs;
 
 use std::{
-    collections::BTreeMap,
+    ffi::OsString,
     path::{Path, PathBuf},
     sync::Arc,
 };
 
 use anyhow::Context;
 use ashlar_plan::{show, wire};
+use ashlar_provider::Launcher;
 use ashlar_runner::{Settings, schemas_of_plan, schemas_of_state};
 use ashlar_state::State;
 use ashlar_store::file::Workspaces;
@@ -22,6 +24,7 @@ use ashlar_value::Dialect;
 use ashlar_xtask::tools::{self, Group};
 use serde_json::{Value as Json, json};
 
+use self::comparable::comparable;
 use super::{normalise, random::Peer, step::Bench};
 use crate::report::{Miss, Options, Report};
 
@@ -161,8 +164,9 @@ async fn ours(bench: &Bench, step: &Json) -> anyhow::Result<Result<Json, String>
     if !done["init"].is_null() {
         return Ok(Ok(out));
     }
-    // What a provider looks like may change from step to step.
+    // What a provider looks like may change from step to step, with the environment that the step sets.
     let settings = Settings {
+        launcher: launched_with(&bench.settings.launcher, bench.environment(step)),
         warm: None,
         sidecars: Default::default(),
         turns: Default::default(),
@@ -192,6 +196,21 @@ async fn ours(bench: &Bench, step: &Json) -> anyhow::Result<Result<Json, String>
     Ok(Ok(out))
 }
 
+/// The launcher in an environment of its own, which `show` has from whoever calls it.
+fn launched_with(launcher: &Launcher, environment: Vec<(OsString, OsString)>) -> Launcher {
+    let set = environment.into_iter().map(|(name, value)| {
+        let mut word = name;
+        word.push("=");
+        word.push(value);
+        word
+    });
+    let program = [launcher.program.clone().into_os_string()];
+    Launcher {
+        program: "/usr/bin/env".into(),
+        arguments: set.chain(program).chain(launcher.arguments.clone()).collect(),
+    }
+}
+
 fn told(diags: ashlar_diag::Diags) -> anyhow::Error {
     anyhow::anyhow!("{diags}")
 }
@@ -199,85 +218,4 @@ fn told(diags: ashlar_diag::Diags) -> anyhow::Error {
 /// Is the state shown after the step? Others leave it as it was.
 fn has_state(step: &Json) -> bool {
     !matches!(step["action"].as_str(), Some("plan" | "validate"))
-}
-
-/// Without what differs between two runs of the same program: when it ran, and lists whose order is of no account.
-fn comparable(mut documents: Vec<Json>) -> Json {
-    for document in &mut documents {
-        let Some(plan) = document.get_mut("plan").and_then(Json::as_object_mut) else {
-            continue;
-        };
-        if let Some(time) = plan.get_mut("timestamp")
-            && time
-                .as_str()
-                .is_some_and(|time| time.len() == 20 && time.ends_with('Z'))
-        {
-            *time = "<time>".into();
-        }
-        // Terraform has these as they come: the one is sorted by a comparison that forgets what was moved, the other not at all.
-        for name in ["relevant_attributes", "action_invocations"] {
-            if let Some(list) = plan.get_mut(name).and_then(Json::as_array_mut) {
-                list.sort_by_cached_key(Json::to_string);
-            }
-        }
-        replaced_are_sensitive(plan);
-        if let Some(module) = plan
-            .get_mut("planned_values")
-            .and_then(|values| values.get_mut("root_module"))
-        {
-            sort_modules(module);
-        }
-    }
-    documents.into()
-}
-
-/// Sorts what is called by modules, at every depth: below the root, Terraform has it as planned.
-fn sort_modules(module: &mut Json) {
-    if let Some(list) = module.get_mut("child_modules").and_then(Json::as_array_mut) {
-        list.sort_by_cached_key(|child| child["address"].to_string());
-        list.iter_mut().for_each(sort_modules);
-    }
-}
-
-/// Of an object that is to be replaced, Terraform forgets in `planned_values` what is sensitive by its schema, and tells it in
-/// `resource_changes`. Here nothing that is secret is told to be none, so what counts is the change.
-fn replaced_are_sensitive(plan: &mut serde_json::Map<String, Json>) {
-    let changes = plan.get("resource_changes").and_then(Json::as_array);
-    let replaced = changes.into_iter().flatten().filter(|change| {
-        let actions = change["change"]["actions"].as_array();
-        actions.is_some_and(|actions| actions.len() == 2) && change["deposed"].is_null()
-    });
-    let sensitive: BTreeMap<String, Json> = replaced
-        .map(|change| {
-            let address = change["address"].as_str().unwrap_or_default().to_owned();
-            (address, change["change"]["after_sensitive"].clone())
-        })
-        .collect();
-    if let Some(module) = plan
-        .get_mut("planned_values")
-        .and_then(|values| values.get_mut("root_module"))
-    {
-        set_sensitive(module, &sensitive);
-    }
-}
-
-fn set_sensitive(module: &mut Json, sensitive: &BTreeMap<String, Json>) {
-    for resource in array(module, "resources") {
-        if let Some(tree) = resource["address"]
-            .as_str()
-            .and_then(|address| sensitive.get(address))
-        {
-            resource["sensitive_values"] = tree.clone();
-        }
-    }
-    for child in array(module, "child_modules") {
-        set_sensitive(child, sensitive);
-    }
-}
-
-fn array<'a>(of: &'a mut Json, name: &str) -> impl Iterator<Item = &'a mut Json> {
-    of.get_mut(name)
-        .and_then(Json::as_array_mut)
-        .into_iter()
-        .flatten()
 }
