@@ -149,7 +149,7 @@ pub(crate) async fn drive(call: &str, provider: &dyn Provider) -> Vec<ProviderDi
 
 /// What is to be listed.
 pub(crate) fn listing(schema: &ProviderSchema) -> Value {
-    config(&schema.lists[THING].block, &[("prefix", text("a"))])
+    config(&schema.lists.get(THING).unwrap().block, &[("prefix", text("a"))])
 }
 
 pub(crate) fn wholly(config: &Value, limit: u64) -> ListRequest<'_> {

@@ -13,7 +13,7 @@ use crate::{
     harness::cases,
     model::Script,
     rpcs::{CALLS, WITHOUT_REMARKS},
-    values::{config, text},
+    setup::values::{config, text},
 };
 
 cases![

@@ -260,7 +260,7 @@ fn bricks(config: &Value) -> ListRequest<'_> {
 async fn lists(provider: &dyn Provider) {
     let kind = "kiln_brick";
     let schema = provider.schema().await.unwrap();
-    let of = |given: &[(&str, Value)]| config(&schema.lists[kind].block, given);
+    let of = |given: &[(&str, Value)]| config(&schema.lists.get(kind).unwrap().block, given);
     let refused = provider
         .validate_list(kind, &of(&[("site", text("nowhere"))]))
         .await;

@@ -43,7 +43,7 @@ async fn a_hanging_call_ends_with_the_process() {
     workspace
         .variables
         .push(("KILN_SLOW".into(), "600000:create kiln_pot a".into()));
-    workspace.timeouts.apply = Some(Duration::from_millis(500));
+    workspace.timeouts.apply = Duration::from_millis(500);
     let plugins = workspace.plugins(&[KILN]);
     let provider = configured(&plugins, KILN).await;
     let settings = wanted(&*provider, "kiln_pot", &[("name", text("a"))]).await;
