@@ -45,6 +45,8 @@ pub struct Timeouts {
     pub read: Duration,
     /// Changes and actions, which may make what takes hours.
     pub apply: Duration,
+    /// Waiting for sidecars that another run has: it holds up others meanwhile.
+    pub turn: Duration,
 }
 
 impl Default for Timeouts {
@@ -57,6 +59,7 @@ impl Default for Timeouts {
             plan: minutes(60),
             read: minutes(2 * 60),
             apply: minutes(24 * 60),
+            turn: minutes(2),
         }
     }
 }
@@ -71,6 +74,7 @@ impl Timeouts {
             plan: scale(self.plan),
             read: scale(self.read),
             apply: scale(self.apply),
+            turn: scale(self.turn),
         }
     }
 }

@@ -27,9 +27,6 @@ use crate::{
     warm::{Anchor, Idle, Key, Voice, WarmPool, digest_of, place_of},
 };
 
-/// How long a run waits for sidecars that another run has. It holds up others meanwhile, so it does not wait for hours.
-const PATIENCE: Duration = Duration::from_secs(120);
-
 /// The providers of one run.
 pub struct Plugins {
     slots: BTreeMap<ashlar_addr::Provider, Slot>,
@@ -128,8 +125,9 @@ impl Plugins {
                 Program::Elsewhere(sidecar, _) => Some(sidecar),
                 Program::Here(_) => None,
             });
-            let turns = tokio::time::timeout(PATIENCE, self.turns.take(sidecars)).await;
-            *taken = Some(turns.map_err(|_| in_use_elsewhere(provider, sidecar))?);
+            let limit = self.options.timeouts.turn;
+            let turns = tokio::time::timeout(limit, self.turns.take(sidecars)).await;
+            *taken = Some(turns.map_err(|_| in_use_elsewhere(provider, sidecar, limit))?);
         }
         drop(taken);
         Plugin::attach(provider, sidecar, config.clone(), &self.options).await
@@ -368,12 +366,11 @@ impl Warmth {
     }
 }
 
-fn in_use_elsewhere(provider: &ashlar_addr::Provider, sidecar: &Sidecar) -> Diag {
+fn in_use_elsewhere(provider: &ashlar_addr::Provider, sidecar: &Sidecar, limit: Duration) -> Diag {
     let detail = format!(
         "{} runs as a sidecar at {sidecar}, which serves one run at a time, and others have had it, or another sidecar that this \
-         run needs, for {} s. Try again, or run more sidecars and give each to fewer namespaces.",
-        provider.for_display(),
-        PATIENCE.as_secs()
+         run needs, for {limit:?}. Try again, or run more sidecars and give each to fewer namespaces.",
+        provider.for_display()
     );
     Diag::error("Provider in use by another run", detail)
 }

@@ -22,6 +22,7 @@ cases![
     death_in_each_call,
     a_hang_in_each_call,
     a_hang_of_a_sidecar,
+    a_sidecar_that_another_run_has,
     a_sidecar_that_is_told_to_stop_serves_to_the_end,
     nonsense_values_in_each_call,
     nonsense_messages_in_each_call,
@@ -192,6 +193,31 @@ async fn a_hang_of_a_sidecar() {
     assert!(drive("PlanResourceChange", &*provider).await.is_empty());
     provider.close().await;
     next.close().await;
+    serving.abort();
+}
+
+async fn a_sidecar_that_another_run_has() {
+    let bench = Bench::model(Script {
+        start: "no-tls".to_owned(),
+        ..Script::healthy(6)
+    });
+    let bench = bench.in_time(Duration::from_secs(2));
+    let socket = bench.world().join("sidecar");
+    let (_stop, stop) = oneshot::channel();
+    let serving = bench.serve(&socket, stop);
+    let turns = Arc::<Turns>::default();
+    let first = bench.attached(&socket, turns.clone());
+    let provider = first.start(bench.address()).await.unwrap();
+    let second = bench.attached(&socket, turns);
+    let refused = second.start(bench.address()).await.err().unwrap().to_string();
+    assert!(refused.contains("Provider in use by another run"), "{refused}");
+    assert!(refused.contains("for 2s. Try again"), "{refused}");
+    provider.close().await;
+    first.close().await;
+    // The first run is over, and the second one has it.
+    let provider = second.start(bench.address()).await.unwrap();
+    provider.close().await;
+    second.close().await;
     serving.abort();
 }
 
