@@ -8,6 +8,7 @@ use std::{collections::BTreeMap, fmt, path::PathBuf};
 use ashlar_addr::Provider;
 
 use crate::{
+    hcl1,
     method::{Installation, Location, Method, Pattern},
     node::Node,
     template::Template,
@@ -57,12 +58,12 @@ pub enum ConfigError {
 type Variables<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 impl CliConfig {
-    /// Reads a file: JSON if its name says so, else HCL. `variables`: of the environment, which some paths may name.
+    /// Reads a file: JSON if its name says so or if it begins like that, else HCL 1. `variables`: of the environment, which some paths may name.
     pub fn parse(name: &str, text: &str, variables: Variables<'_>) -> Result<Self, ConfigError> {
-        let node = if name.ends_with(".json") {
+        let node = if name.ends_with(".json") || text.trim_start().starts_with('{') {
             serde_json::from_str(text).map_err(|error| format!("{name} line {}: it is no JSON", error.line()))
         } else {
-            Node::of_hcl(name, text)
+            hcl1::parse(text).map_err(|hcl1::Fault { line, what }| format!("{name} line {line}: {what}"))
         };
         let node = node.map_err(ConfigError::Syntax)?;
         read(&node, variables).map_err(|what| ConfigError::Block {

@@ -9,6 +9,7 @@ mod cli_config;
 mod digests;
 mod error;
 mod hash;
+mod hcl1;
 mod installer;
 mod lay;
 mod method;

@@ -105,6 +105,18 @@ fn both_forms_say_the_same() {
 }
 
 #[test]
+fn blocks_may_stand_in_one_line() {
+    let text =
+        "provider_installation { filesystem_mirror { path = \"/x\" } direct { exclude = [\"a.test/*/*\"] } }";
+    let want = "/x + -\ndirect + -a.test/*/*\n";
+    assert_eq!(told(&parse("x.tfrc", text).unwrap()), want);
+    assert_eq!(
+        told(&parse("x.tfrc", JSON).unwrap()),
+        told(&parse("x.tfrc", HCL).unwrap())
+    );
+}
+
+#[test]
 fn the_chart_gives_a_list_or_a_text() {
     let parse = |text: &str| CliConfig::parse_value("providers.installation", text, &variables);
     let list = r#"[{"networkMirror": {"url": "https://m.test/"}}, {"direct": {}}]"#;
