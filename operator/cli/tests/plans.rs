@@ -15,6 +15,7 @@ fn ashlar(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .env_remove("TF_WORKSPACE")
+        .env_remove("TF_CLI_CONFIG_FILE")
         .output()
         .unwrap()
 }
@@ -272,6 +273,7 @@ fn the_folder_and_more_options_come_from_the_command_line_and_the_environment() 
         .env("TF_CLI_ARGS", "-no-color")
         .env("TF_CLI_ARGS_apply", "-auto-approve -var 'v=a b'")
         .env_remove("TF_WORKSPACE")
+        .env_remove("TF_CLI_CONFIG_FILE")
         .output()
         .unwrap();
     assert!(
@@ -443,8 +445,8 @@ fn a_folder_that_is_missing_is_told_with_the_call() {
 
 #[test]
 fn warnings_are_told_in_short_where_that_is_wanted() {
-    let folder = folder("terraform {\n  backend \"s3\" {}\n}\n");
-    let output = ashlar(folder.path(), &["plan", "-compact-warnings"]);
+    let folder = folder("terraform {\n  encryption {}\n}\n");
+    let output = ashlar(folder.path(), &["plan", "-compact-warnings", "-dialect=opentofu"]);
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
         "Warnings:\n\n- Unused backend block\n  on main.tf line 2\n\nWithout --compact-warnings they are told in full.\n"
@@ -468,6 +470,7 @@ fn a_lock_that_another_holds_is_waited_for() {
         .args(["plan", "-lock-timeout=5m"])
         .current_dir(at)
         .env_remove("TF_WORKSPACE")
+        .env_remove("TF_CLI_CONFIG_FILE")
         .spawn()
         .unwrap();
     drop(store);
@@ -499,4 +502,24 @@ fn what_a_plan_without_changes_found_out_is_kept() {
     let state: Json =
         serde_json::from_slice(&std::fs::read(path.join("terraform.tfstate")).unwrap()).unwrap();
     assert_eq!(state["serial"], serial, "nothing new, so nothing is written");
+}
+
+#[test]
+fn a_machine_that_cannot_be_reached_is_refused_before_anything_is_made() {
+    let folder = folder(
+        "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"h\"\n    type = \"winrm\"\n  }\n  provisioner \"remote-exec\" {\n    \
+         inline = [\"x\"]\n  }\n}\n",
+    );
+    let at = folder.path();
+    for command in [&["plan"][..], &["apply", "-auto-approve"], &["validate"]] {
+        let output = ashlar(at, command);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert!(
+            told.contains("Unsupported connection")
+                && told.contains("on main.tf line 4")
+                && told.contains("winrm"),
+            "{command:?}: {told}"
+        );
+    }
+    assert!(!at.join("terraform.tfstate").exists());
 }

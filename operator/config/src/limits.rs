@@ -1,10 +1,12 @@
 //! What is sound and cannot be planned, and what has no effect here: told before a plan, each at its line, never ignored.
 
-use ashlar_diag::{Diag, Diags};
-use ashlar_eval::evaluate_constant;
-use ashlar_syntax::Expr;
+use std::collections::BTreeMap;
 
-use crate::{ProviderBlock, Tree};
+use ashlar_diag::{Diag, Diags, Span};
+use ashlar_eval::{evaluate_constant, only_arguments};
+use ashlar_syntax::{Attribute, Expr};
+
+use crate::{Module, ProviderBlock, Tree};
 
 /// Faults of a sound configuration that cannot be planned, and what has no effect here.
 pub fn limits(tree: &Tree) -> Diags {
@@ -18,6 +20,9 @@ pub fn limits(tree: &Tree) -> Diags {
         .values()
         .flat_map(|member| member.module.resources.values());
     diags.extend(resources.filter_map(|config| destroy_fault(config.lifecycle.destroy.as_ref()?)));
+    for member in tree.members.values() {
+        diags.extend(unsupported_ways(&member.module));
+    }
     let root = tree.root();
     if let Some(span) = root.encryption {
         let detail = "Ashlar keeps state and plans itself and takes no keys from here. In a cluster they are sealed with the \
@@ -43,6 +48,50 @@ fn unknown_repetition(block: &ProviderBlock) -> Option<Diag> {
     let detail = "It is not known for what there is to be a provider configuration. The value can be made of literals, of \
                   variables that are given and of locals that are made of those.";
     Some(Diag::error("Invalid for_each argument", detail).at(for_each.span))
+}
+
+/// Ways to reach a machine that there are none of here, where they are plainly asked for.
+fn unsupported_ways(module: &Module) -> Vec<Diag> {
+    let of_resources = module.resources.values();
+    let of_resources = of_resources.map(|config| (&config.connection, &config.provisioners));
+    let of_removed = module.removed.iter();
+    let of_removed = of_removed.map(|removed| (&removed.connection, &removed.provisioners));
+    let mut found: BTreeMap<Span, Diag> = BTreeMap::new();
+    for (around, provisioners) in of_resources.chain(of_removed) {
+        // Of the others nothing is reached.
+        let reaching = provisioners
+            .iter()
+            .filter(|own| matches!(&*own.kind, "remote-exec" | "file"));
+        for provisioner in reaching {
+            let Some(connection) = provisioner.connection_within(around.as_ref()) else {
+                continue;
+            };
+            let (arguments, _) = only_arguments(connection);
+            found.extend(arguments.iter().filter_map(no_way));
+        }
+    }
+    found.into_values().collect()
+}
+
+/// What an argument of a connection asks for and there is not.
+fn no_way(argument: &Attribute) -> Option<(Span, Diag)> {
+    let (value, faults) = evaluate_constant(&argument.expr);
+    let text = value
+        .as_str()
+        .filter(|text| !faults.has_errors() && !text.is_empty())?;
+    let detail = match (&*argument.name.name, &**text) {
+        ("type", "winrm") => {
+            "A connection of type winrm is not supported here. Reach the machine by ssh: Windows has OpenSSH's server as an optional \
+             feature."
+        }
+        ("target_platform", "windows") => "The target_platform windows is not supported here, only unix.",
+        ("proxy_host", _) => {
+            "A connection through a proxy (proxy_host) is not supported here. Use a bastion_host."
+        }
+        _ => return None,
+    };
+    let span = argument.expr.span;
+    Some((span, Diag::error("Unsupported connection", detail).at(span)))
 }
 
 /// Whether objects are destroyed must be known without anything else.
@@ -116,6 +165,36 @@ mod tests {
         check(
             &(provider("var.each") + "variable \"each\" {}\n"),
             &[("Invalid for_each argument", "is not known")],
+        );
+        let reached = |inner: &str| {
+            format!(
+                "resource \"a_b\" \"c\" {{\n  connection {{\n    host = \"h\"\n    type = \"winrm\"\n  }}\n{inner}}}\n"
+            )
+        };
+        let file = |inner: &str| {
+            format!("  provisioner \"file\" {{\n    destination = \"/d\"\n    content = \"c\"\n{inner}  }}\n")
+        };
+        let unsupported = "Unsupported connection";
+        check(&reached(&file("")), &[(unsupported, "OpenSSH's server")]);
+        // Once, at its line, however many need it.
+        check(&reached(&(file("") + &file(""))), &[(unsupported, "winrm")]);
+        check(&reached(""), &[]);
+        check(
+            &reached("  provisioner \"local-exec\" {\n    command = \"c\"\n  }\n"),
+            &[],
+        );
+        let own = |arguments: &str| file(&format!("    connection {{\n{arguments}\n    }}\n"));
+        check(&reached(&own("type = \"ssh\"")), &[]);
+        check(&reached(&own("type = var.kind")), &[]);
+        check(
+            &reached(&own(
+                "type = \"ssh\"\ntarget_platform = \"windows\"\nproxy_host = \"p\"",
+            )),
+            &[(unsupported, "only unix"), (unsupported, "bastion_host")],
+        );
+        check(
+            "removed {\n  from = a_b.c\n  lifecycle {\n    destroy = true\n  }\n  provisioner \"remote-exec\" {\n    when   = destroy\n    inline = [\"x\"]\n    connection {\n      host = \"h\"\n      type = \"winrm\"\n    }\n  }\n}\n",
+            &[(unsupported, "winrm")],
         );
         check(
             "terraform {\n  encryption {}\n}\n",
