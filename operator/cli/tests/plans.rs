@@ -505,6 +505,34 @@ fn what_a_plan_without_changes_found_out_is_kept() {
 }
 
 #[test]
+fn versions_of_providers_are_those_of_the_lock_file() {
+    let folder = folder(MODULE);
+    let at = folder.path();
+    assert!(!done(at, &["version"]).contains("+ provider"));
+    std::fs::write(
+        at.join(".terraform.lock.hcl"),
+        "provider \"registry.terraform.io/hashicorp/null\" {\n  version = \"3.2.4\"\n}\nprovider \"registry.terraform.io/a/b\" {\n  version = \
+         \"1.0.0-beta1\"\n}\n",
+    )
+    .unwrap();
+    let told = done(at, &["version"]);
+    assert!(
+        told.ends_with(
+            "+ provider registry.terraform.io/a/b v1.0.0-beta1\n+ provider registry.terraform.io/hashicorp/null v3.2.4\n"
+        ),
+        "{told}"
+    );
+    let elsewhere = tempfile::tempdir().unwrap();
+    let dir = format!("--dir={}", at.display());
+    let told: Json =
+        serde_json::from_str(&done(elsewhere.path(), &["version", "-json", dir.as_str()])).unwrap();
+    assert_eq!(
+        told["provider_selections"],
+        json!({ "registry.terraform.io/a/b": "1.0.0-beta1", "registry.terraform.io/hashicorp/null": "3.2.4" })
+    );
+}
+
+#[test]
 fn a_machine_that_cannot_be_reached_is_refused_before_anything_is_made() {
     let folder = folder(
         "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"h\"\n    type = \"winrm\"\n  }\n  provisioner \"remote-exec\" {\n    \

@@ -26,6 +26,7 @@ pub use ashlar_apply::{Counts, Patience};
 pub use files::Files;
 pub use functions::ProviderFunctions;
 pub use inspect::{schemas_of_plan, schemas_of_state};
+pub use lock_file::locked_versions;
 pub use lock_providers::{LockNews, LockedPackage, lock_providers, versions_of};
 pub use look::{LookRequest, Looked, look};
 pub use modules::{Folders, Given, Laid, Modules, read_folder};

@@ -113,6 +113,13 @@ impl LockFile {
     }
 }
 
+/// The version of each provider that a folder's `.terraform.lock.hcl` settles; none if there is no such file.
+pub fn locked_versions(folder: &Path) -> Result<BTreeMap<Provider, Version>, Diags> {
+    let LockFile(locks) = LockFile::read(folder, &mut Sources::new())?;
+    let version = |(provider, locked): (Provider, Locked)| (provider, locked.version);
+    Ok(locks.into_iter().map(version).collect())
+}
+
 fn entry(block: Block) -> Result<(Provider, Locked), Diags> {
     let header = block.header();
     let fault = |summary: &'static str, detail: String| Diags::from(Diag::error(summary, detail).at(header));

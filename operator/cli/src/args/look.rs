@@ -59,6 +59,9 @@ pub(crate) struct VersionArgs {
     /// As JSON.
     #[arg(long)]
     pub(crate) json: bool,
+    /// Folder of the root module, whose lock file tells the versions of providers.
+    #[arg(long, default_value = ".")]
+    pub(crate) dir: PathBuf,
 }
 
 /// `ashlar validate`
