@@ -533,6 +533,27 @@ fn versions_of_providers_are_those_of_the_lock_file() {
 }
 
 #[test]
+fn a_cli_configuration_that_is_named_and_not_there_is_warned_of() {
+    let folder = folder("locals {}\n");
+    let run = |file: &str| {
+        let output = Command::new(env!("CARGO_BIN_EXE_ashlar"))
+            .arg("plan")
+            .current_dir(folder.path())
+            .env("TF_CLI_CONFIG_FILE", file)
+            .output()
+            .unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let told = run("/nowhere/rc");
+    let warning = "Warning: Unable to open CLI configuration file";
+    assert_eq!(told.matches(warning).count(), 1, "{told}");
+    assert!(told.contains("\"/nowhere/rc\" does not exist"), "{told}");
+    std::fs::write(folder.path().join("rc"), "provider_installation { direct {} }\n").unwrap();
+    assert_eq!(run("rc"), "");
+}
+
+#[test]
 fn a_machine_that_cannot_be_reached_is_refused_before_anything_is_made() {
     let folder = folder(
         "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"h\"\n    type = \"winrm\"\n  }\n  provisioner \"remote-exec\" {\n    \

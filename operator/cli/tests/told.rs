@@ -10,6 +10,7 @@ fn done(folder: &Path, arguments: &[&str]) -> (String, String) {
         .args(arguments)
         .current_dir(folder)
         .env_remove("TF_WORKSPACE")
+        .env_remove("TF_CLI_CONFIG_FILE")
         .output()
         .unwrap();
     let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();

@@ -3,14 +3,19 @@
 //! Source: Terraform `internal/command/cliconfig`. What it says is read by `install`; a file that cannot be read stops the command,
 //! because it may say that providers come from elsewhere than from the internet.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::Once,
+};
 
 use anyhow::Context;
-use ashlar_diag::decode;
+use ashlar_diag::{Diag, Sources, decode};
 use ashlar_install::CliConfig;
 
+use crate::printer::Printer;
+
 /// What all files and the environment say together.
-pub(crate) fn load() -> anyhow::Result<CliConfig> {
+pub(crate) fn load(printer: &Printer) -> anyhow::Result<CliConfig> {
     let variables = |name: &str| std::env::var(name).ok();
     let mut all = CliConfig {
         plugin_cache: variables("TF_PLUGIN_CACHE_DIR")
@@ -18,10 +23,20 @@ pub(crate) fn load() -> anyhow::Result<CliConfig> {
             .map(PathBuf::from),
         ..CliConfig::default()
     };
-    for path in files(std::env::home_dir().as_deref()) {
+    let named = named();
+    let paths = match &named {
+        Some(path) => vec![path.clone()],
+        None => usual(std::env::home_dir().as_deref()),
+    };
+    for path in paths {
         let bytes = match std::fs::read(&path) {
             Ok(bytes) => bytes,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                if named.is_some() {
+                    warn_of_missing(&path, printer);
+                }
+                continue;
+            }
             Err(error) => {
                 return Err(error)
                     .with_context(|| format!("The CLI configuration {} cannot be read", path.display()));
@@ -45,15 +60,29 @@ pub(crate) fn load() -> anyhow::Result<CliConfig> {
     Ok(all)
 }
 
-/// Files of the CLI configuration; of what two say the first one's word counts.
-fn files(home: Option<&Path>) -> Vec<PathBuf> {
-    let named = ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"];
-    if let Some(path) = named
+/// The file that the environment names, if it names one; no other counts then.
+fn named() -> Option<PathBuf> {
+    ["TF_CLI_CONFIG_FILE", "TERRAFORM_CONFIG"]
         .iter()
         .find_map(|name| std::env::var_os(name).filter(|path| !path.is_empty()))
-    {
-        return vec![path.into()];
-    }
+        .map(PathBuf::from)
+}
+
+/// Once in a command, however often the configuration is read.
+fn warn_of_missing(path: &Path, printer: &Printer) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        let detail = format!(
+            "The CLI configuration file at {path:?} does not exist. TF_CLI_CONFIG_FILE names it, so no other is read, either: what it \
+             should say of mirrors and credentials does not count. Make it, or unset that variable."
+        );
+        let diag = Diag::warning("Unable to open CLI configuration file", detail);
+        printer.diags(&diag.into(), &Sources::new());
+    });
+}
+
+/// The files that are read where none is named; of what two say the first one's word counts.
+fn usual(home: Option<&Path>) -> Vec<PathBuf> {
     let Some(home) = home else { return Vec::new() };
     let entries = std::fs::read_dir(home.join(".terraform.d"))
         .into_iter()

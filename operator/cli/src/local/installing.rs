@@ -18,7 +18,7 @@ use crate::{args::Place, printer::Printer};
 /// The installer for a folder.
 pub(crate) fn installer(place: &Place, dir: &Path, printer: &Printer) -> anyhow::Result<Installer> {
     let cache = Cache::new(cache_folder(dir).join("plugins"), Cache::USUAL_BYTES);
-    let config = cli_config::load()?;
+    let config = cli_config::load(printer)?;
     let installation = installation(place, dir, &config);
     let client = match installation.is_remote() {
         true => Some(client(&config)?),
@@ -35,7 +35,7 @@ pub(crate) fn installer(place: &Place, dir: &Path, printer: &Printer) -> anyhow:
 pub(crate) fn from_one_place(location: Location, dir: &Path, printer: &Printer) -> anyhow::Result<Installer> {
     let cache = Cache::new(cache_folder(dir).join("plugins"), Cache::USUAL_BYTES);
     let client = match location.is_remote() {
-        true => Some(client(&cli_config::load()?)?),
+        true => Some(client(&cli_config::load(printer)?)?),
         false => None,
     };
     let installation = Installation {

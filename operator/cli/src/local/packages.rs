@@ -43,7 +43,7 @@ impl Fetched {
         };
         let cache = session::cache_folder(dir).join("sources");
         let teller = *printer;
-        let config = cli_config::load()?;
+        let config = cli_config::load(printer)?;
         let opener = move || {
             let fetcher = Fetcher::new(cache.clone(), Limits::default(), Reach::everything())?;
             Ok((fetcher.with_git_program(), credentials::keyring(&config)))
