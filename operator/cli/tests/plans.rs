@@ -505,6 +505,67 @@ fn what_a_plan_without_changes_found_out_is_kept() {
 }
 
 #[test]
+fn a_word_on_standard_input_approves_and_nothing_else_does() {
+    let folder = folder(
+        "variable \"needed\" {}\nvariable \"also\" {}\nresource \"terraform_data\" \"a\" {\n  input = \"${var.also} ${var.needed}\"\n}\n",
+    );
+    let at = folder.path();
+    let said = |arguments: &[&str], input: &str| {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_ashlar"))
+            .args(arguments)
+            .current_dir(at)
+            .env_remove("TF_WORKSPACE")
+            .env_remove("TF_CLI_CONFIG_FILE")
+            .env_remove("TF_INPUT")
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // One that ended without reading it has closed its end.
+        let _ = std::io::Write::write_all(&mut child.stdin.take().unwrap(), input.as_bytes());
+        let output = child.wait_with_output().unwrap();
+        let told = String::from_utf8(output.stderr).unwrap();
+        (output.status.success(), told)
+    };
+    let values = ["apply", "-var", "needed=n", "-var", "also=a"];
+    for (input, why) in [
+        ("", "Nobody can be asked"),
+        // Not to its end: whoever wrote it may have been cut off.
+        ("yes", "Nobody can be asked"),
+        ("\n", "Not approved"),
+        ("y\n", "Not approved"),
+        (" yes\n", "Not approved"),
+        ("no\nyes\n", "Not approved"),
+        ("YES\n", "Not approved"),
+    ] {
+        let (approved, told) = said(&values, input);
+        assert!(!approved && told.contains(why), "{input:?}: {told}");
+    }
+    for never in ["-input=false", "-json"] {
+        let (approved, _) = said(&[&values[..], &[never]].concat(), "yes\n");
+        assert!(!approved, "{never}");
+    }
+    assert!(!at.join("terraform.tfstate").exists());
+    // Values are asked for by name, as with Terraform, then the approval.
+    let (approved, told) = said(&["apply"], "A\nN\nyes\n");
+    assert!(approved, "{told}");
+    assert!(told.contains("Do you want to perform these actions?"), "{told}");
+    assert!(done(at, &["show"]).contains("\"A N\""));
+    let (approved, told) = said(&["destroy", "-var=needed=", "-var=also="], "yes \n");
+    assert!(approved, "{told}");
+    assert!(
+        told.contains("Do you really want to destroy all resources?"),
+        "{told}"
+    );
+    let (planned, told) = said(&["plan"], "A\n");
+    assert!(
+        !planned && told.contains("No value for required variable"),
+        "{told}"
+    );
+}
+
+#[test]
 fn versions_of_providers_are_those_of_the_lock_file() {
     let folder = folder(MODULE);
     let at = folder.path();

@@ -78,7 +78,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     if wants_apply || is_doubtful {
         printer.result(&format!("\nDigest: {}\n", ready.digest));
         if args.plan.is_none() {
-            gate::pass(args, &ready.digest, printer)?;
+            gate::pass(args, &ready.plan, &ready.digest, printer)?;
         }
         let settled = settle(args, &recovered, &ready.plan, &store)
             .await

@@ -1,4 +1,5 @@
-//! Values of variables that a person is asked for, as Terraform asks: where there is a terminal, and nobody said not to.
+//! Values of variables that a person is asked for, as Terraform asks: on standard input, be it a terminal or not, where nobody
+//! said not to.
 //!
 //! Source: Terraform `internal/backend/local/backend_local.go` (`interactiveCollectVariables`), `internal/command/ui_input.go`.
 
@@ -9,7 +10,7 @@ use std::sync::{
 
 use std::{
     collections::BTreeMap,
-    io::{BufRead, IsTerminal, Write},
+    io::{BufRead, Write},
     sync::Arc,
 };
 
@@ -23,7 +24,7 @@ use crate::args::Asking;
 
 /// Asks for what the root module's variables need and nobody gave.
 pub(crate) fn fill(asking: &Asking, files: &Files, dialect: Dialect, given: &mut BTreeMap<Arc<str>, Input>) {
-    if !asking.is_allowed() || !std::io::stdin().is_terminal() {
+    if !asking.is_allowed() {
         return;
     }
     // Its faults are told by whoever plans it.
@@ -63,12 +64,18 @@ fn ask(variable: &Variable, from: &mut impl BufRead, to: &mut impl Write) -> Opt
         question.push('\n');
     }
     question.push_str("  Enter a value: ");
+    answer(&question, from, to)
+}
+
+/// The line that answers a question; nothing if none comes, or not to its end.
+pub(super) fn answer(question: &str, from: &mut impl BufRead, to: &mut impl Write) -> Option<String> {
     to.write_all(question.as_bytes()).ok()?;
     to.flush().ok()?;
-    let mut answer = String::new();
-    let read = from.read_line(&mut answer).ok()?;
+    let mut line = String::new();
+    let read = from.read_line(&mut line);
     let _ = to.write_all(b"\n");
-    (read > 0).then(|| answer.trim_end().to_owned())
+    read.ok()?;
+    line.ends_with('\n').then(|| line.trim_end().to_owned())
 }
 
 /// How the terminal was before what is typed was hidden, as long as it is.
@@ -141,6 +148,7 @@ mod tests {
         let question = "var.a\n  One.\n  Two.\n\n  Enter a value: \n";
         check("a", "x y \n", question, Some("x y"));
         check("a", "\n", question, Some(""));
+        check("a", "yes", question, None);
         check("b", "", "var.b (ephemeral)\n  Enter a value: \n", None);
     }
 }

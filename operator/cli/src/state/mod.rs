@@ -5,11 +5,7 @@
 mod held;
 pub(crate) mod mark;
 
-use std::{
-    io::{BufRead, IsTerminal, Read, Write},
-    path::Path,
-    process::ExitCode,
-};
+use std::{io::Read, path::Path, process::ExitCode};
 
 use anyhow::{Context, bail};
 use ashlar_diag::{Diags, Sources};
@@ -20,6 +16,7 @@ use ashlar_value::Dialect;
 use self::held::{Found, Held, change, glance};
 use crate::{
     args::{ListArgs, MoveArgs, PushArgs, RemoveArgs, ReplaceProviderArgs, StateCommand, StatePlace},
+    local::gate,
     printer::Printer,
 };
 
@@ -203,7 +200,12 @@ async fn replace_provider(args: &ReplaceProviderArgs, printer: &Printer) -> anyh
         text.push_str(&format!("  {address}\n"));
     }
     printer.result(&text);
-    if !*auto_approve && !agreed(printer)? {
+    let is_agreed = *auto_approve || {
+        let question = "Do you want to make these changes?";
+        gate::agreed(question, printer)
+            .context("Nobody can be asked here. Approve it with --auto-approve.")?
+    };
+    if !is_agreed {
         printer.result("Cancelled replacing providers.\n");
         return Ok(());
     }
@@ -219,16 +221,4 @@ async fn replace_provider(args: &ReplaceProviderArgs, printer: &Printer) -> anyh
         wanted.len()
     ));
     Ok(())
-}
-
-/// Asks at the terminal.
-fn agreed(printer: &Printer) -> anyhow::Result<bool> {
-    if !std::io::stdin().is_terminal() {
-        bail!("Nobody can be asked here. Approve it with --auto-approve.");
-    }
-    printer.note("\nDo you want to make these changes? Only 'yes' is accepted.");
-    let _ = write!(std::io::stderr().lock(), "  Enter a value: ");
-    let mut answer = String::new();
-    std::io::stdin().lock().read_line(&mut answer)?;
-    Ok(answer.trim() == "yes")
 }
