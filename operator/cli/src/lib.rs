@@ -17,10 +17,10 @@ mod version;
 
 use std::{ffi::OsString, process::ExitCode};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 use crate::{
-    args::{Cli, Command, Words},
+    args::{Cli, Command, Words, with_settled_flags},
     printer::{Printer, Told},
 };
 
@@ -44,6 +44,7 @@ pub fn main(arguments: Vec<OsString>) -> ExitCode {
         },
         Err(why) => Err(why),
     };
+    let words = words.and_then(|words| with_settled_flags(words, &Cli::command()));
     let words = match words {
         Ok(words) => words,
         Err(why) => {

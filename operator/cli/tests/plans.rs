@@ -615,6 +615,25 @@ fn a_cli_configuration_that_is_named_and_not_there_is_warned_of() {
 }
 
 #[test]
+fn flags_are_true_or_false_in_words_too() {
+    let folder = folder("locals {}\n");
+    let at = folder.path();
+    let told = done(
+        at,
+        &[
+            "plan",
+            "-refresh-only=true",
+            "-json=false",
+            "-no-color=true",
+            "-no-color",
+        ],
+    );
+    assert!(!told.starts_with('{'), "{told}");
+    assert!(done(at, &["validate", "-json=true"]).starts_with('{'));
+    assert!(refused(at, &["apply", "-auto-approve=perhaps"]).contains("--auto-approve=perhaps"));
+}
+
+#[test]
 fn a_machine_that_cannot_be_reached_is_refused_before_anything_is_made() {
     let folder = folder(
         "resource \"terraform_data\" \"a\" {\n  connection {\n    host = \"h\"\n    type = \"winrm\"\n  }\n  provisioner \"remote-exec\" {\n    \

@@ -21,13 +21,13 @@ pub(crate) use self::{
         ListArgs, MarkArgs, MoveArgs, PushArgs, RemoveArgs, ReplaceProviderArgs, ShowObjectArgs,
         StateCommand, StatePlace,
     },
-    words::Words,
+    words::{Words, with_settled_flags},
     workspace::{DeleteWorkspaceArgs, NewWorkspaceArgs, SelectWorkspaceArgs, WorkspaceCommand},
 };
 
 /// Plans and applies Terraform-language infrastructure, locally or as the operator of a cluster.
 #[derive(Parser)]
-#[command(name = "ashlar", version)]
+#[command(name = "ashlar", version, args_override_self = true)]
 pub(crate) struct Cli {
     /// Print without colours. So does a NO_COLOR in the environment that is not empty.
     #[arg(long, global = true)]

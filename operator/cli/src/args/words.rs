@@ -2,7 +2,11 @@
 //!
 //! Source: Terraform `main.go` (`extractChdirOption`, `mergeEnvArgs`).
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{collections::BTreeMap, ffi::OsString, path::PathBuf};
+
+use clap::{Arg, ArgAction};
+
+use super::shared::truth;
 
 /// Adds words to all commands.
 const FOR_ALL: &str = "TF_CLI_ARGS";
@@ -43,6 +47,50 @@ impl Words {
             words: with_two_dashes(words),
         })
     }
+}
+
+/// The words with flags settled as Go reads them: `--json=true` is `--json`, `--json=false` is as if nothing had been said, and of
+/// several the last one counts. `cli` knows which flags each command has.
+pub(crate) fn with_settled_flags(words: Vec<OsString>, cli: &clap::Command) -> Result<Vec<OsString>, String> {
+    let mut command = cli;
+    let mut of_all: Vec<&Arg> = Vec::new();
+    let mut places = BTreeMap::new();
+    let mut last = BTreeMap::new();
+    for (at, word) in words.iter().enumerate().skip(1) {
+        let Some(text) = word.to_str() else { continue };
+        if text == "--" {
+            break;
+        }
+        let Some(flag) = text.strip_prefix("--") else {
+            if let Some(inner) = command.find_subcommand(text) {
+                of_all.extend(command.get_arguments().filter(|own| own.is_global_set()));
+                command = inner;
+            }
+            continue;
+        };
+        let (name, value) = match flag.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (flag, None),
+        };
+        // The environment would have the last word where leaving a flag out says that it is false.
+        let is_it = |own: &Arg| {
+            let is_flag = matches!(own.get_action(), ArgAction::SetTrue) && own.get_env().is_none();
+            is_flag && own.get_long() == Some(name)
+        };
+        if !command.get_arguments().chain(of_all.iter().copied()).any(is_it) {
+            continue;
+        }
+        let is_set = value
+            .map_or(Ok(true), truth)
+            .map_err(|why| format!("{text} cannot be understood: {why}."))?;
+        places.insert(at, name.to_owned());
+        last.insert(name.to_owned(), (at, is_set));
+    }
+    let settle = |(at, word): (usize, OsString)| match places.get(&at) {
+        None => Some(word),
+        Some(name) => (last.get(name) == Some(&(at, true))).then(|| format!("--{name}").into()),
+    };
+    Ok(words.into_iter().enumerate().filter_map(settle).collect())
 }
 
 /// Takes `-chdir=DIR` out of what stands before the command.
@@ -161,6 +209,48 @@ mod tests {
             words("ashlar plan", &[("TF_CLI_ARGS", "'a")])
                 .unwrap_err()
                 .contains("TF_CLI_ARGS")
+        );
+    }
+
+    #[test]
+    fn flags_are_settled_as_go_reads_them() {
+        use clap::CommandFactory;
+        let cli = crate::args::Cli::command();
+        let settled = |typed: &str| {
+            let words = words(&format!("ashlar {typed}"), &[]).unwrap().1;
+            let words = words.split('|').map(OsString::from).collect();
+            with_settled_flags(words, &cli).map(|words| {
+                let words: Vec<String> = words
+                    .iter()
+                    .map(|word| word.to_string_lossy().into_owned())
+                    .collect();
+                words[1..].join(" ")
+            })
+        };
+        let check = |typed: &str, want: &str| assert_eq!(settled(typed).unwrap(), want, "{typed}");
+        check("plan -refresh-only=true -json=1", "plan --refresh-only --json");
+        check("apply -auto-approve=true x", "apply --auto-approve x");
+        check("plan -compact-warnings=false -json=F x", "plan x");
+        check("-no-color=true plan -no-color", "plan --no-color");
+        check(
+            "plan -json=false -json -destroy -json=true",
+            "plan --destroy --json",
+        );
+        check("plan -json -json=false", "plan");
+        check("state mv -dry-run=true a b", "state mv --dry-run a b");
+        check("providers lock -no-color=false", "providers lock");
+        // What is no flag of the command is its own to judge.
+        check("plan -dry-run=true", "plan --dry-run=true");
+        check(
+            "plan -refresh=false -var=a=true",
+            "plan --refresh=false --var=a=true",
+        );
+        check("import a.b -- --json=true", "import a.b -- --json=true");
+        check("init -upgrade=true", "init --upgrade=true");
+        assert!(
+            settled("plan -json=maybe")
+                .unwrap_err()
+                .starts_with("--json=maybe cannot")
         );
     }
 
