@@ -566,6 +566,21 @@ fn a_word_on_standard_input_approves_and_nothing_else_does() {
 }
 
 #[test]
+fn a_plan_of_terraforms_own_is_told_as_such() {
+    let folder = folder(MODULE);
+    let at = folder.path();
+    // Its plan files are archives.
+    std::fs::write(at.join("tfplan"), b"PK\x03\x04\x14\x00\x08\x00").unwrap();
+    for command in ["apply", "show"] {
+        let told = refused(at, &[command, "tfplan"]);
+        assert!(
+            told.contains("a plan that Terraform or OpenTofu made") && told.contains("ashlar plan --out"),
+            "{told}"
+        );
+    }
+}
+
+#[test]
 fn versions_of_providers_are_those_of_the_lock_file() {
     let folder = folder(MODULE);
     let at = folder.path();

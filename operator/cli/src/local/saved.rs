@@ -106,6 +106,20 @@ pub(crate) fn is_plan(bytes: &[u8]) -> bool {
     bytes.starts_with(MARK)
 }
 
+/// Is it one of Terraform's or OpenTofu's plan files? They are archives.
+pub(crate) fn is_foreign(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PK\x03\x04")
+}
+
+/// What there is to do with one.
+pub(crate) fn foreign(path: &Path) -> String {
+    format!(
+        "{} is a plan that Terraform or OpenTofu made. Ashlar reads none of theirs: go on with it there (`terraform apply`, `terraform \
+         show`), or plan anew with `ashlar plan --out FILE`.",
+        path.display()
+    )
+}
+
 /// The parts of a plan file: on what it was made, and the plan in its stored form.
 pub(crate) fn parts(bytes: &[u8]) -> Option<(Ground, &[u8])> {
     let rest = bytes.strip_prefix(MARK)?;
@@ -123,6 +137,9 @@ pub(crate) fn open(
 ) -> anyhow::Result<Ready> {
     let bytes =
         std::fs::read(path).with_context(|| format!("Failed to load {:?} as a plan file", path.display()))?;
+    if is_foreign(&bytes) {
+        bail!("{}", foreign(path));
+    }
     let Some((ground, stored)) = parts(&bytes) else {
         bail!(
             "Failed to load {:?} as a plan file: it is none that `plan --out` wrote, or not in this form. Plan anew.",

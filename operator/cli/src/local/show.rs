@@ -90,6 +90,9 @@ impl<'a> Shown<'a> {
     async fn file(&self, path: &Path, json: bool) -> anyhow::Result<()> {
         let bytes = std::fs::read(path)
             .with_context(|| format!("Failed to read the given file {}", path.display()))?;
+        if saved::is_foreign(&bytes) {
+            bail!("{}", saved::foreign(path));
+        }
         if !saved::is_plan(&bytes) {
             let state = ashlar_state::read(&bytes).map_err(|diags| self.told(&diags))?;
             if json {
