@@ -449,7 +449,7 @@ fn warnings_are_told_in_short_where_that_is_wanted() {
     let output = ashlar(folder.path(), &["plan", "-compact-warnings", "-dialect=opentofu"]);
     assert_eq!(
         String::from_utf8(output.stderr).unwrap(),
-        "Warnings:\n\n- Unused backend block\n  on main.tf line 2\n\nWithout --compact-warnings they are told in full.\n"
+        "Warnings:\n\n- Unused encryption block\n  on main.tf line 2\n\nWithout --compact-warnings they are told in full.\n"
     );
 }
 

@@ -14,6 +14,7 @@ fn ashlar(folder: &Path, arguments: &[&str]) -> Output {
         .args(arguments)
         .current_dir(folder)
         .env_remove("TF_WORKSPACE")
+        .env_remove("TF_CLI_CONFIG_FILE")
         .output()
         .unwrap()
 }
@@ -305,4 +306,119 @@ fn states_lie_where_the_local_backend_says() {
     done(at, &["apply", "-auto-approve"]);
     assert!(at.join("others/blue/terraform.tfstate").exists());
     assert_eq!(done(at, &["workspace", "list"]), "  default\n* blue\n");
+}
+
+#[test]
+fn a_state_that_is_kept_elsewhere_is_not_begun_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let module = "resource \"terraform_data\" \"a\" {}\noutput \"o\" {\n  value = 1\n}\n";
+    std::fs::write(at.join("main.tf"), module).unwrap();
+    let blocks = [
+        "terraform {\n  backend \"s3\" {\n    bucket = \"b\"\n  }\n}\n",
+        "terraform {\n  cloud {\n    organization = \"o\"\n  }\n}\n",
+        "terraform {\n  backend \"http\" {}\n}\n",
+    ];
+    let commands: [&[&str]; 16] = [
+        &["plan"],
+        &["apply", "-auto-approve"],
+        &["destroy", "-auto-approve"],
+        &["refresh"],
+        &["import", "terraform_data.a", "x"],
+        &["show"],
+        &["output"],
+        &["console"],
+        &["providers"],
+        &["state", "list"],
+        &["state", "show", "terraform_data.a"],
+        &["state", "pull"],
+        &["state", "rm", "terraform_data.a"],
+        &["taint", "terraform_data.a"],
+        &["workspace", "list"],
+        &["workspace", "new", "blue"],
+    ];
+    for block in blocks {
+        std::fs::write(at.join("backend.tf"), block).unwrap();
+        for command in commands {
+            let told = refused(at, command);
+            assert!(
+                told.contains("Error: State is kept elsewhere") && told.contains("on backend.tf line 2"),
+                "{command:?}: {told}"
+            );
+            assert!(
+                told.contains("terraform state pull > terraform.tfstate")
+                    && told.contains("--ignore-backend"),
+                "{command:?}: {told}"
+            );
+        }
+        assert!(!at.join("terraform.tfstate").exists() && !at.join("terraform.tfstate.d").exists());
+        // What needs no state is not held up.
+        assert!(done(at, &["validate"]).contains("is valid"));
+        done(at, &["graph"]);
+    }
+    // In a workspace its own file is named.
+    std::fs::create_dir(at.join(".terraform")).unwrap();
+    std::fs::write(at.join(".terraform/environment"), "blue").unwrap();
+    assert!(refused(at, &["plan"]).contains("> terraform.tfstate.d/blue/terraform.tfstate"));
+    std::fs::remove_file(at.join(".terraform/environment")).unwrap();
+    // The person brought the state over, and says so.
+    let state = json!({
+        "version": 4, "terraform_version": "1.15.5", "serial": 3, "lineage": "l", "outputs": {},
+        "resources": [{
+            "mode": "managed", "type": "terraform_data", "name": "a",
+            "provider": "provider[\"terraform.io/builtin/terraform\"]",
+            "instances": [{
+                "schema_version": 0, "sensitive_attributes": [],
+                "attributes": {"id": "1", "input": null, "output": null, "triggers_replace": null},
+            }],
+        }],
+    });
+    std::fs::write(at.join("terraform.tfstate"), state.to_string()).unwrap();
+    let output = ashlar(at, &["apply", "-auto-approve", "-ignore-backend"]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        output.status.success() && !told.contains("Unused backend"),
+        "{told}"
+    );
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(printed.contains("0 added, 0 changed, 0 destroyed"), "{printed}");
+    assert_eq!(done(at, &["output", "--ignore-backend=true", "o"]), "1\n");
+    assert!(refused(at, &["output", "--ignore-backend=false"]).contains("State is kept elsewhere"));
+    let output = Command::new(env!("CARGO_BIN_EXE_ashlar"))
+        .args(["state", "list"])
+        .current_dir(at)
+        .env("ASHLAR_IGNORE_BACKEND", "1")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "terraform_data.a\n");
+    // An override has the last word, as with Terraform.
+    std::fs::write(
+        at.join("backend_override.tf"),
+        "terraform {\n  backend \"local\" {}\n}\n",
+    )
+    .unwrap();
+    assert_eq!(done(at, &["state", "list"]), "terraform_data.a\n");
+}
+
+#[test]
+fn what_is_left_of_a_configuration_that_is_gone_is_destroyed() {
+    let folder = folder();
+    let at = folder.path();
+    for command in [&["plan"][..], &["apply", "-auto-approve"]] {
+        let told = refused(at, command);
+        assert!(
+            told.contains("Error: No configuration files") && told.contains("ashlar destroy"),
+            "{told}"
+        );
+    }
+    assert!(refused(at, &["import", "terraform_data.x", "x"]).contains("holds no configuration"));
+    assert!(refused(at, &["apply", "-refresh-only"]).contains("No configuration files"));
+    done(at, &["refresh"]);
+    assert!(done(at, &["plan", "-destroy"]).contains("3 to destroy"));
+    let printed = done(at, &["destroy", "-auto-approve"]);
+    assert!(
+        printed.contains("Destroy complete! Resources: 3 destroyed."),
+        "{printed}"
+    );
+    assert_eq!(state(at)["resources"], json!([]));
 }

@@ -22,7 +22,9 @@ pub(crate) use self::{
         StateCommand, StatePlace,
     },
     words::{Words, with_settled_flags},
-    workspace::{DeleteWorkspaceArgs, NewWorkspaceArgs, SelectWorkspaceArgs, WorkspaceCommand},
+    workspace::{
+        DeleteWorkspaceArgs, NewWorkspaceArgs, SelectWorkspaceArgs, WorkspaceCommand, WorkspacePlace,
+    },
 };
 
 /// Plans and applies Terraform-language infrastructure, locally or as the operator of a cluster.

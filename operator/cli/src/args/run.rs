@@ -33,6 +33,9 @@ pub(crate) struct Choices {
     pub(crate) invoke: Option<ActionInstance>,
     #[command(flatten)]
     pub(crate) limits: Limits,
+    /// Is it `refresh`, which needs no configuration?
+    #[arg(skip)]
+    pub(crate) is_refresh: bool,
 }
 
 /// An instance of what is managed: nothing else can be replaced.
@@ -53,6 +56,7 @@ impl Choices {
             replace: Vec::new(),
             invoke: None,
             limits,
+            is_refresh: false,
         }
     }
 
@@ -64,6 +68,7 @@ impl Choices {
             replace,
             invoke,
             limits: _,
+            is_refresh: _,
         } = self;
         if *refresh_only && destroy {
             Some("--refresh-only changes no object, so it cannot go together with destroying all of them.")
@@ -157,6 +162,7 @@ impl RefreshArgs {
             basics,
             choices: Choices {
                 refresh_only: true,
+                is_refresh: true,
                 ..Choices::within(limits)
             },
             json,

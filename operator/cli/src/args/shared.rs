@@ -4,6 +4,8 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::{ArgAction, Args};
 
+use crate::local::backend::Elsewhere;
+
 /// Where the configuration is.
 #[derive(Args)]
 pub(crate) struct Place {
@@ -18,6 +20,38 @@ pub(crate) struct Place {
         value_delimiter = ':'
     )]
     pub(crate) mirrors: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(crate) backends: Backends,
+}
+
+/// What to do where the configuration has the state kept elsewhere.
+#[derive(Args, Clone, Copy)]
+pub(crate) struct Backends {
+    /// Keep the state in the folder although a `cloud` block or a `backend` block that is not `local` says otherwise. Bring what is in
+    /// the state there over first.
+    #[arg(
+        long,
+        env = "ASHLAR_IGNORE_BACKEND",
+        value_name = "BOOL",
+        default_value = "false",
+        default_missing_value = "true",
+        num_args = 0..=1,
+        require_equals = true,
+        value_parser = truth,
+        action = ArgAction::Set
+    )]
+    ignore_backend: bool,
+}
+
+impl Backends {
+    /// What is done about such a block.
+    pub(crate) fn elsewhere(self) -> Elsewhere {
+        if self.ignore_backend {
+            Elsewhere::PassedOver
+        } else {
+            Elsewhere::Refused
+        }
+    }
 }
 
 /// Values of variables.

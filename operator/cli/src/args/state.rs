@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ashlar_addr::Target;
 use clap::{Args, Subcommand};
 
-use super::shared::{Language, Place};
+use super::shared::{Backends, Language, Place};
 
 /// `ashlar state`
 #[derive(Subcommand)]
@@ -124,6 +124,8 @@ pub(crate) struct StatePlace {
     /// Folder with the state.
     #[arg(long, default_value = ".", conflicts_with = "namespace")]
     pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) backends: Backends,
     /// Namespace with the state, in the cluster that KUBECONFIG names.
     #[arg(long, requires = "suffix")]
     pub(crate) namespace: Option<String>,

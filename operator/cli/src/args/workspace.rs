@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
+use super::shared::Backends;
+
 /// `ashlar workspace`
 #[derive(Subcommand)]
 pub(crate) enum WorkspaceCommand {
@@ -25,6 +27,8 @@ pub(crate) struct WorkspacePlace {
     /// Folder of the root module.
     #[arg(long, default_value = ".")]
     pub(crate) dir: PathBuf,
+    #[command(flatten)]
+    pub(crate) backends: Backends,
 }
 
 /// `ashlar workspace new`

@@ -36,7 +36,7 @@ pub(crate) async fn run(args: &ConsoleArgs, printer: &Printer) -> anyhow::Result
     if faults.has_errors() {
         return Ok(ExitCode::FAILURE);
     }
-    let (workspace, state_file) = workspace::selected(&dir, printer)?;
+    let (workspace, state_file) = workspace::selected(&dir, args.place.backends.elsewhere(), printer)?;
     let recovered = match FileStore::peek(state_file).await {
         Ok(recovered) => recovered,
         Err(diags) => {

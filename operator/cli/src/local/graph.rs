@@ -8,7 +8,7 @@ use ashlar_plan::node::PASSES;
 use ashlar_runner::{LookRequest, look};
 use ashlar_store::file::FileStore;
 
-use super::{graph_text, inputs, packages::Fetched, session, workspace};
+use super::{backend::Elsewhere, graph_text, inputs, packages::Fetched, session, workspace};
 use crate::{args::GraphArgs, printer::Printer};
 
 /// Runs the command. Providers are started for their schemas, which tell what of a resource's body are references.
@@ -26,7 +26,8 @@ pub(crate) async fn run(args: &GraphArgs, printer: &Printer) -> anyhow::Result<E
     let scratch = session::scratch()?;
     let settings = session::settings(&args.place, &dir, scratch.path(), printer)?;
     let mut sources = Sources::new();
-    let (workspace, state_file) = workspace::selected(&dir, printer)?;
+    // A graph does nothing to what is kept elsewhere.
+    let (workspace, state_file) = workspace::selected(&dir, Elsewhere::PassedOver, printer)?;
     let recovered = match FileStore::peek(state_file).await {
         Ok(recovered) => recovered,
         Err(diags) => {

@@ -13,7 +13,10 @@ use ashlar_port::{Record, RunStore, Subject};
 use ashlar_state::settled_as;
 use ashlar_value::Value;
 
-use super::session::{Asked, Session};
+use super::{
+    inputs,
+    session::{Asked, Session},
+};
 use crate::{
     args::{Choices, ImportArgs, Limits},
     printer::Printer,
@@ -60,6 +63,7 @@ pub(crate) async fn run(args: &ImportArgs, printer: &Printer) -> anyhow::Result<
         bail!("Only an object of a managed resource can be imported, and {address} is none.");
     }
     let session = Session::open(&args.basics.place, printer)?;
+    inputs::module_files(&session.dir, args.basics.language.dialect)?;
     let failed = |diags: Diags| session.told(&diags, &Sources::new());
     let (store, recovered) = session
         .lock("OperationTypeImport", args.basics.lock_timeout)

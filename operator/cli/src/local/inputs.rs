@@ -13,10 +13,14 @@ use ashlar_value::Dialect;
 
 use crate::args::Values;
 
-/// The module's files.
+/// The module's files, if there are any.
+pub(crate) fn files_in(dir: &Path, dialect: Dialect) -> anyhow::Result<Files> {
+    read_folder(dir, "", dialect).with_context(|| format!("The folder {} cannot be read", dir.display()))
+}
+
+/// The module's files, of which there must be some.
 pub(crate) fn module_files(dir: &Path, dialect: Dialect) -> anyhow::Result<Files> {
-    let files = read_folder(dir, "", dialect)
-        .with_context(|| format!("The folder {} cannot be read", dir.display()))?;
+    let files = files_in(dir, dialect)?;
     if files.is_empty() {
         bail!(
             "The folder {} holds no configuration (no .tf file). Choose another with --dir.",

@@ -2,7 +2,8 @@
 
 pub(crate) mod apply;
 pub(crate) mod asking;
-pub(crate) mod cli_config;
+pub(crate) mod backend;
+mod cli_config;
 pub(crate) mod console;
 pub(crate) mod credentials;
 pub(crate) mod gate;

@@ -18,7 +18,7 @@ use crate::{args::OutputArgs, printer::Printer};
 
 /// Runs the command. Takes no lock: it only looks.
 pub(crate) async fn run(args: &OutputArgs, printer: &Printer) -> anyhow::Result<ExitCode> {
-    let (_, state) = workspace::selected(&args.place.dir, printer)?;
+    let (_, state) = workspace::selected(&args.place.dir, args.place.backends.elsewhere(), printer)?;
     let peeked = FileStore::peek(state).await;
     let state = peeked
         .map_err(|diags| printer.told(&diags, &Sources::new()))?

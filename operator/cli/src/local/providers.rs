@@ -62,7 +62,7 @@ pub(crate) async fn run(args: &ProvidersArgs, printer: &Printer) -> anyhow::Resu
     )?;
     let mut out = "\nProviders required by configuration:\n.\n".to_owned();
     branch(&tree, &Module::root(), "", &mut out);
-    let (_, state_file) = workspace::selected(&dir, printer)?;
+    let (_, state_file) = workspace::selected(&dir, args.place.backends.elsewhere(), printer)?;
     let peeked = FileStore::peek(state_file).await;
     let state = peeked.map_err(|diags| printer.told(&diags, &sources))?.state;
     let used: BTreeSet<String> = state

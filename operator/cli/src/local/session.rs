@@ -10,7 +10,7 @@ use std::{
 use anyhow::Context;
 use ashlar_addr::Provider;
 use ashlar_config::{Files, Input};
-use ashlar_diag::{Diags, Sources};
+use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Mode, Options, Plan, Selection, generated_file, text};
 use ashlar_provider::{Fence, Launcher, REATTACH, Redactor, SchemaCache, Sidecar};
 use ashlar_provisioner::{LocalPrograms, Rules};
@@ -23,7 +23,8 @@ use ashlar_store::{
 };
 
 use super::{
-    asking, identity::Identity, inputs, installing, messages, packages::Fetched, progress::teller, workspace,
+    asking, backend, identity::Identity, inputs, installing, messages, packages::Fetched, progress::teller,
+    workspace,
 };
 use crate::{
     args::{Basics, Choices, Place},
@@ -85,8 +86,8 @@ impl<'a> Session<'a> {
         let dir = folder(place)?;
         let scratch = scratch()?;
         let settings = settings(place, &dir, scratch.path(), printer)?;
+        let (workspace, state) = workspace::selected(&dir, place.backends.elsewhere(), printer)?;
         let identity = Identity::open(&dir)?;
-        let (workspace, state) = workspace::selected(&dir, printer)?;
         Ok(Self {
             printer,
             dir,
@@ -173,7 +174,10 @@ impl<'a> Session<'a> {
         } else {
             Mode::Normal
         };
-        let mut files = inputs::module_files(&self.dir, dialect)?;
+        let mut files = inputs::files_in(&self.dir, dialect)?;
+        if files.is_empty() && mode != Mode::Destroy && !choices.is_refresh {
+            return Err(self.told(&unconfigured(&self.dir).into(), &sources));
+        }
         if !self.printer.is_for_programs() {
             asking::fill(&basics.asking, &files, dialect, &mut given);
         }
@@ -214,7 +218,10 @@ impl<'a> Session<'a> {
             redact,
         } = plan(&self.settings, request, &*teller(self.printer)).await;
         fetched.keep(plan.is_some())?;
-        let diags = masked(workspace::without_obeyed(diags, &self.dir), &redact);
+        let diags = masked(
+            backend::without_settled(diags, &self.dir, basics.place.backends.elsewhere()),
+            &redact,
+        );
         let made_up = plan.as_ref().and_then(|(plan, _)| generated_file(plan));
         if let Some((file, text)) = generate.zip(made_up) {
             std::fs::write(file, text)
@@ -242,6 +249,18 @@ impl<'a> Session<'a> {
     pub(crate) fn told(&self, diags: &Diags, sources: &Sources) -> anyhow::Error {
         self.printer.told(diags, sources)
     }
+}
+
+/// Nothing but a destruction and a refresh is planned without a configuration.
+///
+/// Source: Terraform `internal/backend/local/backend_plan.go`, `backend_refresh.go`.
+fn unconfigured(dir: &Path) -> Diag {
+    let detail = format!(
+        "The folder {} holds no configuration (no .tf file). Without one all that is in the state would be planned to be destroyed. \
+         If that is what you want, say so with `ashlar destroy` or `plan --destroy`; if not, choose another folder with --dir.",
+        dir.display()
+    );
+    Diag::error("No configuration files", detail)
 }
 
 /// What a file is called among those of the module: by its own name, as one that is read.

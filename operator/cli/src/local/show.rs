@@ -55,7 +55,7 @@ pub(crate) async fn object(args: &ShowObjectArgs, printer: &Printer) -> anyhow::
 }
 
 async fn peek(place: &Place, printer: &Printer) -> anyhow::Result<Recovered> {
-    let (_, state) = workspace::selected(&place.dir, printer)?;
+    let (_, state) = workspace::selected(&place.dir, place.backends.elsewhere(), printer)?;
     let peeked = FileStore::peek(state).await;
     peeked.map_err(|diags| printer.told(&diags, &Sources::new()))
 }

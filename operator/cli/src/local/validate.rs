@@ -6,7 +6,7 @@ use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_runner::{Validated, read_folder, validate};
 use serde_json::{Value as Json, json};
 
-use super::{inputs, packages::Fetched, session, workspace};
+use super::{backend, inputs, packages::Fetched, session};
 use crate::{args::ValidateArgs, diagnostic_json::diagnostic, printer::Printer};
 
 /// Runs the command.
@@ -32,7 +32,8 @@ pub(crate) async fn run(args: &ValidateArgs, printer: &Printer) -> anyhow::Resul
             .await;
             // Values tell where modules are, and are not checked; but they must be readable.
             validated.diags.extend(faults);
-            validated.limits = workspace::without_obeyed(validated.limits, &dir);
+            validated.limits =
+                backend::without_settled(validated.limits, &dir, args.place.backends.elsewhere());
             fetched.keep(!validated.diags.has_errors())?;
             validated
         }

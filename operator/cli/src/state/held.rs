@@ -25,7 +25,9 @@ impl Found {
     /// Follows the arguments: of a folder it is the state of the workspace that is selected.
     pub(crate) async fn at(place: &StatePlace, printer: &Printer) -> anyhow::Result<Self> {
         let (Some(namespace), Some(suffix)) = (&place.namespace, &place.suffix) else {
-            return Ok(Self::Folder(workspace::selected(&place.dir, printer)?.1));
+            return Ok(Self::Folder(
+                workspace::selected(&place.dir, place.backends.elsewhere(), printer)?.1,
+            ));
         };
         let slot = Slot::new(namespace, &place.workspace, suffix, Default::default())
             .map_err(|diags| printer.told(&diags, &Sources::new()))?;
