@@ -245,15 +245,16 @@ fn add_operations(
     mode: Mode,
 ) {
     for act in acts {
-        draft.depend(act.op.clone(), Op::Configure(act.change.provider.whole()));
+        if matches!(act.op, Op::Drop(_)) {
+            draft.add(act.op.clone());
+        } else {
+            draft.depend(act.op.clone(), Op::Configure(act.change.provider.whole()));
+        }
         if act.part == Part::Make {
             draft.depend(Op::Settle(act.change.address.resource.config()), act.op.clone());
         }
     }
     for (at, change) in changes.iter().enumerate() {
-        if change.action == Action::Delete && change.address.resource.resource.mode == ResourceMode::Data {
-            draft.add(Op::Drop(at));
-        }
         if change.action == Action::Forget {
             draft.add(Op::Forget(at));
         }

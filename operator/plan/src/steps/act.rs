@@ -25,7 +25,7 @@ pub(super) enum Part {
     DestroyLast,
 }
 
-/// All acts, in the order of changes. A data source only leaves the state, which is none.
+/// All acts, in the order of changes.
 pub(super) fn acts<'a>(facts: &Facts<'a>) -> Vec<Act<'a>> {
     let mut acts = Vec::new();
     for (at, change) in facts.changes.iter().enumerate() {
@@ -47,7 +47,10 @@ pub(super) fn acts<'a>(facts: &Facts<'a>) -> Vec<Act<'a>> {
                 add(Op::Write(at), Part::Make);
                 add(Op::Delete(at), Part::DestroyLast);
             }
-            Action::Delete if change.address.resource.resource.mode == ResourceMode::Data => {}
+            // It only leaves the state, but no sooner than what was made of it is gone.
+            Action::Delete if change.address.resource.resource.mode == ResourceMode::Data => {
+                add(Op::Drop(at), Part::DestroyFirst);
+            }
             Action::Delete => add(Op::Delete(at), destroyed(change)),
         }
     }

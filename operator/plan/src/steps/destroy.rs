@@ -4,9 +4,13 @@
 //! destroy(B) and before what makes or changes B; what makes or changes A comes after destroy(B). Where an object is
 //! destroyed last, what would come after its destruction comes before it. The dependencies are those recorded in state: the
 //! order is about objects that are there already.
+//!
+//! What waits across providers is left out where it would close a circle, as Terraform has it: seen before anything that is
+//! destroyed last is put behind what it would come before. A circle that this closes is no edge to do without, and refused.
 
 use std::{
     collections::{BTreeMap, HashMap},
+    slice::from_ref,
     sync::Arc,
 };
 
@@ -30,7 +34,17 @@ pub(super) fn link(
     dependencies: &[Arc<[ConfigResource]>],
     mode: Mode,
 ) {
-    let mut linker = Linker { draft, joins };
+    let turns = acts.iter().any(|act| act.part == Part::DestroyLast);
+    let differ = acts.windows(2).any(|pair| match pair {
+        [one, other] => one.change.provider != other.change.provider,
+        _ => false,
+    });
+    let unturned = (turns && differ && mode != Mode::Destroy).then(|| draft.clone());
+    let mut linker = Linker {
+        draft,
+        joins,
+        unturned,
+    };
     linker.link_successors(acts);
     let mut own: BTreeMap<ConfigResource, Vec<&Act<'_>>> = BTreeMap::new();
     // Nothing is done with what is only judged.
@@ -55,30 +69,44 @@ pub(super) fn link(
         linker.link(
             &groups(dependents, &[Part::Make]),
             &groups(own, &[Part::DestroyFirst]),
+            Way::Straight,
         );
         linker.link(
             &groups(own, &[Part::DestroyLast]),
             &groups(dependents, &[Part::Make]),
+            Way::Turned,
         );
         let pairs = [
-            (groups(own, DESTROY), groups(dependents, DESTROY)),
+            (groups(own, DESTROY), groups(dependents, DESTROY), Way::Straight),
             (
                 groups(own, &[Part::Make]),
                 groups(dependents, &[Part::DestroyFirst]),
+                Way::Straight,
             ),
             (
                 groups(dependents, &[Part::DestroyLast]),
                 groups(own, &[Part::Make]),
+                Way::Turned,
             ),
         ];
-        for (waiting, awaited) in pairs {
-            doubtful.extend(linker.link_own_provider(waiting, awaited, mode));
+        for (waiting, awaited, way) in pairs {
+            let rest = linker.link_own_provider(waiting, awaited, way, mode);
+            doubtful.extend(rest.into_iter().map(|(waiting, awaited)| (waiting, awaited, way)));
         }
     }
     // Last, when all that must be is there to close a circle with.
-    for (waiting, awaited) in doubtful {
-        linker.link_acyclic(&waiting, &awaited);
+    for (waiting, awaited, way) in doubtful {
+        linker.link_acyclic(&waiting, &awaited, way);
     }
+}
+
+/// Which way an edge points.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// As it would whenever objects are destroyed.
+    Straight,
+    /// The other way, since an object is destroyed last.
+    Turned,
 }
 
 /// Acts of one module instance that use one provider configuration.
@@ -101,6 +129,8 @@ fn are_apart(one: &ModuleInstance, other: &ModuleInstance) -> bool {
 struct Linker<'a> {
     draft: &'a mut Graph<Op>,
     joins: &'a mut Joins,
+    /// The same with no edge turned, if any is and it matters.
+    unturned: Option<Graph<Op>>,
 }
 
 impl Linker<'_> {
@@ -118,17 +148,17 @@ impl Linker<'_> {
             };
             match act.part {
                 Part::Make => {}
-                Part::DestroyFirst => self.draft.depend((*made).clone(), act.op.clone()),
-                Part::DestroyLast => self.draft.depend(act.op.clone(), (*made).clone()),
+                Part::DestroyFirst => self.connect(from_ref(*made), from_ref(&act.op), Way::Straight),
+                Part::DestroyLast => self.connect(from_ref(&act.op), from_ref(*made), Way::Turned),
             }
         }
     }
 
-    fn link(&mut self, waiting: &Groups<'_>, awaited: &Groups<'_>) {
+    fn link(&mut self, waiting: &Groups<'_>, awaited: &Groups<'_>, way: Way) {
         for ((here, _), waiting) in waiting {
             for ((there, _), awaited) in awaited {
                 if !are_apart(here, there) {
-                    self.connect(waiting, awaited);
+                    self.connect(waiting, awaited, way);
                 }
             }
         }
@@ -141,6 +171,7 @@ impl Linker<'_> {
         &mut self,
         waiting: Groups<'_>,
         awaited: Groups<'_>,
+        way: Way,
         mode: Mode,
     ) -> Vec<(Vec<Op>, Vec<Op>)> {
         let mut rest = Vec::new();
@@ -150,7 +181,7 @@ impl Linker<'_> {
                     continue;
                 }
                 if provider == other || mode == Mode::Destroy {
-                    self.connect(waiting, awaited);
+                    self.connect(waiting, awaited, way);
                 } else {
                     rest.push((waiting.clone(), awaited.clone()));
                 }
@@ -159,24 +190,37 @@ impl Linker<'_> {
         rest
     }
 
-    /// Links what can be linked without closing a circle.
-    fn link_acyclic(&mut self, waiting: &[Op], awaited: &[Op]) {
-        let needing = self.draft.needing(waiting);
-        if !awaited.iter().any(|op| needing.contains(op)) {
-            return self.connect(waiting, awaited);
+    /// Links what can be linked without closing a circle of edges that are not turned.
+    fn link_acyclic(&mut self, waiting: &[Op], awaited: &[Op], way: Way) {
+        let graph = self.unturned.as_ref().unwrap_or(self.draft);
+        // Where the edges are to be turned, the circle is looked for the other way.
+        let (ends, starts) = match way {
+            Way::Straight => (waiting, awaited),
+            Way::Turned => (awaited, waiting),
+        };
+        let needing = graph.needing(ends);
+        if !starts.iter().any(|op| needing.contains(op)) {
+            return self.connect(waiting, awaited, way);
         }
-        for op in waiting {
-            let needing = self.draft.needing([op]);
-            let free: Vec<Op> = awaited
-                .iter()
-                .filter(|op| !needing.contains(op))
-                .cloned()
-                .collect();
-            self.connect(std::slice::from_ref(op), &free);
+        for op in ends {
+            let graph = self.unturned.as_ref().unwrap_or(self.draft);
+            let needing = graph.needing([op]);
+            let free = starts.iter().filter(|op| !needing.contains(op));
+            let free: Vec<Op> = free.cloned().collect();
+            match way {
+                Way::Straight => self.connect(from_ref(op), &free, way),
+                Way::Turned => self.connect(&free, from_ref(op), way),
+            }
         }
     }
 
-    fn connect(&mut self, waiting: &[Op], awaited: &[Op]) {
+    fn connect(&mut self, waiting: &[Op], awaited: &[Op], way: Way) {
         self.joins.connect(self.draft, waiting, awaited);
+        if let Some(unturned) = &mut self.unturned {
+            match way {
+                Way::Straight => self.joins.connect(unturned, waiting, awaited),
+                Way::Turned => self.joins.connect(unturned, awaited, waiting),
+            }
+        }
     }
 }

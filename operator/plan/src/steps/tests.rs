@@ -232,6 +232,18 @@ fn while_destroying_all_order_across_providers_is_kept() {
 }
 
 #[test]
+fn a_data_source_goes_after_what_was_made_of_it() {
+    let mut case = Case::default()
+        .change(Action::Delete, "data.x.d", CLUSTER, &[])
+        .change(Action::Delete, "x.a", CLOUD, &[])
+        .change(Action::Delete, "x.b", CLOUD, &["x.a", "data.x.d"]);
+    case.mode = Some(Mode::Destroy);
+    let table = case.build().unwrap();
+    table.check(&["delete x.b", "drop data.x.d"]);
+    assert!(!table.waits("drop data.x.d", "delete x.a"));
+}
+
+#[test]
 fn what_names_an_instance_by_its_key_waits_for_no_other() {
     let local = |case: Case, name: &str| {
         let mut case = case.resource("x.a", CLOUD, &[]);
@@ -351,6 +363,22 @@ fn a_circle_is_named_and_refused() {
     let named =
         "Cycle: create x.a, update x.c, delete x.a, delete x.b deposed 0123abcd, settle x.a, settle x.b";
     assert_eq!(faults[0].summary, named);
+}
+
+#[test]
+fn a_circle_of_what_is_destroyed_last_is_refused_across_providers_too() {
+    // What the old object of `y.c` was made of goes after it, the new one comes after that, and is to come first.
+    let case = Case::default()
+        .resource("x.a", CLOUD, &[])
+        .resource("y.c", CLUSTER, &["x.a"])
+        .change(Action::Update, "x.a", CLOUD, &[])
+        .change(Action::Delete, "x.b", CLOUD, &["x.a"])
+        .change(Action::CreateThenDelete, "y.c", CLUSTER, &["x.a", "x.b"]);
+    let faults: Vec<_> = case.build().err().unwrap().into_iter().collect();
+    assert_eq!(faults.len(), 1);
+    for step in ["delete x.b", "depose and create y.c", "delete y.c"] {
+        assert!(faults[0].summary.contains(step), "{}", faults[0].summary);
+    }
 }
 
 #[test]
