@@ -186,13 +186,7 @@ impl Instance<'_, '_> {
             Err(faults) => {
                 diags.extend(faults);
                 // What was found of its conditions is told, too.
-                let open = !self.config.lifecycle.postconditions.is_empty();
-                let rest = if open {
-                    CheckStatus::Unknown
-                } else {
-                    CheckStatus::Pass
-                };
-                let check = (self.config.has_conditions()).then(|| preconditions.and(Check::of(rest)));
+                let check = (self.config.has_conditions()).then(|| preconditions.and(self.undecided()));
                 return Ok(Outcome::unplanned(previous, refreshed, check, diags));
             }
         };
@@ -207,7 +201,9 @@ impl Instance<'_, '_> {
         } else {
             Fate::Kept
         };
-        diags.extend(self.engine.prevented(&self.address, self.config, fate));
+        let prevented = self.engine.prevented(&self.address, self.config, fate);
+        let is_prevented = prevented.has_errors();
+        diags.extend(prevented);
         if change.action == Action::CreateThenDelete {
             change.depose_as = Some(self.engine.outside.deposed_key());
         }
@@ -233,7 +229,10 @@ impl Instance<'_, '_> {
         });
         let value = change.after.clone();
         let mut check = None;
-        if self.config.has_conditions() {
+        if is_prevented && self.config.has_conditions() {
+            // There will be no such object, so nothing is asked of it.
+            check = Some(preconditions.and(self.undecided()));
+        } else if self.config.has_conditions() {
             let (found, remarks) = check_postconditions(self, &value);
             diags.extend(remarks);
             check = Some(preconditions.and(found));
@@ -246,6 +245,16 @@ impl Instance<'_, '_> {
             check,
             failed: diags.has_errors(),
             diags,
+        })
+    }
+
+    /// What is known of postconditions that nobody came to ask.
+    fn undecided(&self) -> Check {
+        let is_open = !self.config.lifecycle.postconditions.is_empty();
+        Check::of(if is_open {
+            CheckStatus::Unknown
+        } else {
+            CheckStatus::Pass
         })
     }
 }
