@@ -23,7 +23,7 @@ use crate::{
     ephemeral::is_ephemeral,
     instance::{
         removal::{Removal, kept},
-        stored::read_stored,
+        stored::{read_stored, to_object},
     },
     model::{Action, Change, Check, CheckStatus},
     needs::condition_nodes,
@@ -205,21 +205,36 @@ async fn plan_all(engine: &Engine<'_>, found: &mut Found, state: &State, removed
         let Some((which, result)) = running.next().await else {
             break;
         };
-        let (change, diags) = match result {
-            Ok((change, diags)) => (change, diags),
+        let (planned, diags) = match result {
+            Ok((planned, diags)) => (planned, diags),
             Err(diags) => (None, diags),
         };
+        if let Some(Planned { change, upgraded }) = planned {
+            if let Some(object) = upgraded {
+                let (address, deposed) = &*which;
+                found
+                    .refreshed
+                    .set(address, *deposed, &change.provider, Some(object));
+            }
+            found.changes.push(change);
+        }
         walk.done(&Going::Object(which), !diags.has_errors());
-        found.changes.extend(change);
         found.diags.extend(diags);
     }
+}
+
+/// What is planned for one object.
+struct Planned {
+    change: Change,
+    /// The object by the present schema, where no refresh has brought it there.
+    upgraded: Option<Arc<Object>>,
 }
 
 async fn plan_which(
     engine: &Engine<'_>,
     state: &State,
     (address, deposed): &Which,
-) -> Result<(Option<Change>, Diags), Diags> {
+) -> Result<(Option<Planned>, Diags), Diags> {
     let Some(resource) = state.resources.get(&address.resource) else {
         return Ok((None, Diags::new()));
     };
@@ -232,8 +247,8 @@ async fn plan_which(
         return Ok((None, Diags::new()));
     };
     let stored = resource.provider_of(&address.key);
-    let (change, diags) = plan_one(engine, stored, address.clone(), *deposed, object).await?;
-    Ok((Some(change), diags))
+    let (planned, diags) = plan_one(engine, stored, address.clone(), *deposed, object).await?;
+    Ok((Some(planned), diags))
 }
 
 /// Conditions are not evaluated, and nothing is counted that they are for, but outputs of the root module that go.
@@ -254,7 +269,7 @@ async fn plan_one(
     address: ResourceInstance,
     deposed: Option<DeposedKey>,
     object: &Arc<Object>,
-) -> Result<(Change, Diags), Diags> {
+) -> Result<(Planned, Diags), Diags> {
     let config = engine.tree.resource(&address.resource.config());
     let whole = config.map_or(&stored, |config| &config.provider_config);
     let schema = engine.resource_schema(&whole.provider, &address.resource.resource);
@@ -262,7 +277,9 @@ async fn plan_one(
         // The provider may have no such data source any more, or of another form.
         let before = schema.and_then(|schema| ashlar_state::decode_object(object, schema));
         let before = before.unwrap_or_else(|_| Value::null(Type::Dynamic));
-        return Ok((forget_data(address, whole.clone(), before), Diags::new()));
+        let change = forget_data(address, whole.clone(), before);
+        let upgraded = None;
+        return Ok((Planned { change, upgraded }, Diags::new()));
     }
     let schema = schema?;
     let provider_config = engine.provider_by_state(config, &address, deposed, &stored)?;
@@ -277,6 +294,9 @@ async fn plan_one(
     let faults = current.map(|config| engine.prevented(&address, config, fate));
     let provider = engine.provider(&provider_config)?;
     let (live, mut diags) = read_stored(engine, &*provider, &address, schema, object, None).await?;
+    let upgraded = (object.schema_version != schema.version)
+        .then(|| to_object(&live, schema))
+        .transpose()?;
     let removal = Removal {
         engine,
         address,
@@ -292,7 +312,7 @@ async fn plan_one(
         removal.plan_delete(&*provider, &live, &mut diags).await?
     };
     diags.extend(faults.into_iter().flatten());
-    Ok((change, diags))
+    Ok((Planned { change, upgraded }, diags))
 }
 
 /// A data source only leaves the state.
