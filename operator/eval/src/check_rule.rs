@@ -110,8 +110,15 @@ impl CheckRule {
         } else {
             self.message(&message, &mut diags)
         };
-        let text = text
-            .unwrap_or_else(|| "The condition does not hold, and its message cannot be shown.".to_owned());
+        // Terraform's words, for they are kept with the state, too.
+        let text = text.unwrap_or_else(|| {
+            let is_text = !message_failed && !message.is_null() && convert(&message, &Type::String).is_ok();
+            if is_text && hidden(&message).is_some() {
+                "The error message included a sensitive value, so it will not be displayed.".to_owned()
+            } else {
+                "Failed to evaluate condition error message.".to_owned()
+            }
+        });
         let values = named(&self.condition, scope, Blame::Content);
         diags.push(Diag::error(Self::INVALID_VALUE, text).at(place).naming(values));
         diags
@@ -122,18 +129,12 @@ impl CheckRule {
         if message.is_null() {
             return None;
         }
-        let hidden = [
-            (Mark::Sensitive, "sensitive", "nonsensitive"),
-            (Mark::Ephemeral, "ephemeral", "ephemeralasnull"),
-        ]
-        .into_iter()
-        .find(|(mark, ..)| message.marks_deep().contains(*mark));
-        let (summary, detail) = match (convert(message, &Type::String), hidden) {
+        let (summary, detail) = match (convert(message, &Type::String), hidden(message)) {
             (Err(error), _) => (
                 "Invalid error message".to_owned(),
                 format!("The message must be a string: {}.", error.message),
             ),
-            (Ok(_), Some((_, word, function))) => (
+            (Ok(_), Some((word, function))) => (
                 format!("Error message refers to {word} values"),
                 format!(
                     "The message is not shown. Take the {word} values out of it, or use {function} where that is safe."
@@ -150,4 +151,15 @@ impl CheckRule {
         diags.push(Diag::error(summary, detail).at(self.error_message.span));
         None
     }
+}
+
+/// Why a message may not be shown, if so: the word for what it tells, and the function that takes the mark away.
+fn hidden(message: &Value) -> Option<(&'static str, &'static str)> {
+    let marks = message.marks_deep();
+    let found = [
+        (Mark::Sensitive, "sensitive", "nonsensitive"),
+        (Mark::Ephemeral, "ephemeral", "ephemeralasnull"),
+    ];
+    let found = found.into_iter().find(|(mark, ..)| marks.contains(*mark));
+    found.map(|(_, word, function)| (word, function))
 }

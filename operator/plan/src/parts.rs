@@ -129,15 +129,19 @@ pub fn validation<'a>(
 /// What a validation's diagnostics come to.
 fn judged(rule: &CheckRule, told: &Diags, scope: &dyn Scope) -> Check {
     let mut check = Check::of(CheckStatus::Pass);
-    let error = told.iter().find(|diag| diag.severity == Severity::Error);
-    match error {
-        Some(fault) if fault.summary == CheckRule::INVALID_VALUE => {
+    let mut errors = told.iter().filter(|diag| diag.severity == Severity::Error);
+    // A message that may not be shown is a fault beside it.
+    let invalid = errors
+        .clone()
+        .find(|diag| diag.summary == CheckRule::INVALID_VALUE);
+    match (invalid, errors.next()) {
+        (Some(fault), _) => {
             check.status = CheckStatus::Fail;
             check.problems.push(fault.detail.to_string());
         }
-        Some(_) => check.status = CheckStatus::Error,
-        None if !evaluate(&rule.condition, scope).0.is_known() => check.status = CheckStatus::Unknown,
-        None => {}
+        (None, Some(_)) => check.status = CheckStatus::Error,
+        (None, None) if !evaluate(&rule.condition, scope).0.is_known() => check.status = CheckStatus::Unknown,
+        (None, None) => {}
     }
     check
 }

@@ -196,7 +196,7 @@ fn validations_tell_their_message() {
         "\"No ${var.v}.\"",
         &[
             "Error message refers to sensitive values",
-            "Invalid value for variable: The condition does not hold",
+            "Invalid value for variable: The error message included a sensitive value, so it will not be displayed.",
         ],
     );
 }
