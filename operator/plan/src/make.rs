@@ -31,7 +31,7 @@ use crate::{
     removed::Removed,
     steps::{self, Step},
     walk::Found,
-    way::Way,
+    way::{Refresh, Way},
 };
 
 /// All that a plan is made from.
@@ -218,8 +218,12 @@ async fn plan_checked(inputs: Inputs<'_>, checked: &Diags) -> Planned {
     });
     let found = match &needed {
         Some(needed) => {
-            let graph = refreshed.as_ref().unwrap_or(&graph);
-            way.destroy(graph, needed, looked_up, removed, &state).await
+            let refresh = Refresh {
+                graph: &graph,
+                with_needs: refreshed.as_ref().unwrap_or(&graph),
+                looked_up,
+            };
+            way.destroy(refresh, needed, removed, &state).await
         }
         None => way.go(&graph, removed, &state).await,
     };

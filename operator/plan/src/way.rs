@@ -36,6 +36,16 @@ pub(crate) struct Way<'w, 'a> {
     pub(crate) checked: &'w Diags,
 }
 
+/// What a destroy run refreshes before it plans.
+pub(crate) struct Refresh<'g> {
+    /// What is selected.
+    pub(crate) graph: &'g Graph<Node>,
+    /// The same with what providers need of the configuration to remove objects.
+    pub(crate) with_needs: &'g Graph<Node>,
+    /// The resources of that beyond what is selected: they are only looked up.
+    pub(crate) looked_up: HashSet<ConfigResource>,
+}
+
 impl<'w, 'a> Way<'w, 'a> {
     fn engine(&self) -> Engine<'w> {
         let inputs = self.inputs;
@@ -142,23 +152,23 @@ impl<'w, 'a> Way<'w, 'a> {
     /// A run that refreshes the state, if that is wanted, and plans the removal of all that is in it.
     pub(crate) async fn destroy(
         &self,
-        graph: &Graph<Node>,
+        refresh: Refresh<'_>,
         needed: &Graph<Node>,
-        looked_up: HashSet<ConfigResource>,
         removed: Removed,
         state: &State,
     ) -> Result<Found, Diags> {
         let selection = &self.inputs.options.selection;
         let refreshes = self.inputs.options.refresh && !state.is_empty();
         let opens = |node: &Node| matches!(node, Node::Resource(resource) if is_ephemeral(resource));
-        // What the refresh opened is closed after it, so providers that need some of it are configured with it anew.
+        // What the refresh opened is closed after it, so providers that need some of it are configured with it anew; and not
+        // before, where the refresh itself has no use for them.
         let (again, first) = match (refreshes, needed.nodes().any(opens)) {
-            (true, true) => (true, graph),
-            (true, false) => (false, graph),
+            (true, true) => (true, refresh.graph),
+            (true, false) => (false, refresh.with_needs),
             (false, _) => (false, needed),
         };
         let engine = self.engine();
-        let walk = self.walk(&engine, first, looked_up, removed, state, !refreshes);
+        let walk = self.walk(&engine, first, refresh.looked_up, removed, state, !refreshes);
         let work = async {
             let mut found = self.judged(&walk).await?;
             if found.diags.has_errors() {
