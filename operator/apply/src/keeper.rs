@@ -19,6 +19,17 @@ use crate::ledger::Ledger;
 /// No change waits longer than this for its save to begin, in milliseconds.
 const LONGEST_WAIT: u64 = 5_000;
 
+/// Where what a run did is found when it is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kept {
+    /// In the stored state.
+    State,
+    /// The state could not be stored, but the journal holds it all; the next run recovers it from there.
+    Journal,
+    /// Neither could be stored whole.
+    Nowhere,
+}
+
 /// Holds the state while it changes.
 pub(crate) struct Keeper<'a> {
     store: &'a dyn RunStore,
@@ -184,25 +195,30 @@ impl<'a> Keeper<'a> {
         self.ledger.flush().await;
     }
 
-    /// Saves what is not saved yet. Gives the state, and what went wrong with storing it.
-    pub(crate) async fn finish(self) -> (State, Diags) {
+    /// Saves what is not saved yet. Gives the state, where it is kept, and what went wrong with storing it.
+    pub(crate) async fn finish(self) -> (State, Kept, Diags) {
         if self.due_in().is_some() {
             self.save().await;
         } else {
             self.ledger.flush().await;
         }
-        let journal = self.ledger.failed();
+        let (journal, behind) = (self.ledger.failed(), self.ledger.is_behind());
         let inner = self
             .inner
             .into_inner()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let kept = match (&inner.fault, behind) {
+            (None, _) => Kept::State,
+            (Some(_), false) => Kept::Journal,
+            (Some(_), true) => Kept::Nowhere,
+        };
         let diags = match (inner.fault, journal) {
             (Some(fault), _) => fault,
             (None, Some(cause)) => late(&cause),
             (None, None) if inner.failed => late(&Diags::new()),
             (None, None) => Diags::new(),
         };
-        (inner.state, diags)
+        (inner.state, kept, diags)
     }
 }
 
@@ -296,7 +312,8 @@ mod tests {
             assert_eq!((keeper.due_in(), store.saved()), (None, "2 t.a".to_owned()));
             // Nothing is started all the same.
             assert!(keeper.has_failed());
-            let (_, diags) = keeper.finish().await;
+            let (_, kept, diags) = keeper.finish().await;
+            assert_eq!(kept, Kept::State);
             assert!(!diags.has_errors() && diags.len() == 1, "{diags}");
         });
     }
@@ -310,7 +327,8 @@ mod tests {
             made(&keeper, "t.a").await;
             keeper.save().await;
             made(&keeper, "t.b").await;
-            let (state, diags) = keeper.finish().await;
+            let (state, kept, diags) = keeper.finish().await;
+            assert_eq!(kept, Kept::State);
             assert_eq!(state.objects().count(), 2);
             assert!(!diags.has_errors(), "{diags}");
         });
@@ -322,13 +340,20 @@ mod tests {
 
     #[test]
     fn what_cannot_be_saved_is_an_error() {
-        let store = Fake::default();
-        let keeper = keeper(&store);
-        block_on(async {
-            store.fail(usize::MAX);
-            made(&keeper, "t.a").await;
-            assert!(keeper.finish().await.1.has_errors());
-        });
+        for (journals, expected) in [(true, Kept::Journal), (false, Kept::Nowhere)] {
+            let store = Fake::default();
+            let keeper = keeper(&store);
+            block_on(async {
+                if !journals {
+                    store.fail(usize::MAX);
+                }
+                made(&keeper, "t.a").await;
+                store.fail(usize::MAX);
+                let (_, kept, diags) = keeper.finish().await;
+                assert!(diags.has_errors());
+                assert_eq!(kept, expected);
+            });
+        }
     }
 
     #[test]

@@ -117,6 +117,11 @@ impl<'a> Ledger<'a> {
         lock(&self.waiting).durable
     }
 
+    /// Is there a record of what was done that is not durable?
+    pub(crate) fn is_behind(&self) -> bool {
+        !lock(&self.waiting).records.is_empty()
+    }
+
     /// Why a write failed, if one did.
     pub(crate) fn failed(&self) -> Option<Diags> {
         let waiting = lock(&self.waiting);

@@ -18,4 +18,5 @@ mod settle;
 mod write;
 
 pub use checks::check_results;
+pub use keeper::Kept;
 pub use run::{Applied, Counts, Inputs, Patience, apply};

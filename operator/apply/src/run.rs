@@ -22,7 +22,10 @@ use ashlar_value::Value;
 use futures::{FutureExt, StreamExt, future::BoxFuture, select_biased, stream::FuturesUnordered};
 
 pub(crate) use self::step::damaged;
-use crate::{checks::check_results, keeper::Keeper};
+use crate::{
+    checks::check_results,
+    keeper::{Keeper, Kept},
+};
 
 /// How often the driver looks whether it was asked to stop, in milliseconds.
 const LOOK_AROUND: u64 = 500;
@@ -70,6 +73,8 @@ pub struct Inputs<'a> {
 pub struct Applied {
     /// The new state; saved already unless the diagnostics say otherwise.
     pub state: State,
+    /// Where that is found again.
+    pub kept: Kept,
     /// Errors and warnings.
     pub diags: Diags,
     /// Was it stopped before all steps had run?
@@ -112,6 +117,7 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
     let plan = inputs.plan;
     let refuse = |diags: Diags| Applied {
         state: plan.prior_state.clone(),
+        kept: Kept::State,
         diags,
         interrupted: false,
         counts: Counts::default(),
@@ -133,11 +139,12 @@ pub async fn apply(inputs: Inputs<'_>) -> Applied {
         run.keeper.change(|state| state.check_results = checks);
     }
     let counts = *lock(&run.counts);
-    let (state, faults) = run.keeper.finish().await;
+    let (state, kept, faults) = run.keeper.finish().await;
     diags.extend(faults);
     diags.extend(plan.options.selection.remark_applied());
     Applied {
         state,
+        kept,
         diags,
         interrupted,
         counts,
@@ -178,9 +185,11 @@ impl Run<'_> {
         let mut is_saving = false;
         // Told to stop, or ended: beside all else, for what other providers answer meanwhile must be kept.
         let mut telling: BoxFuture<'_, ()> = futures::future::pending().boxed();
+        let mut is_telling = false;
         let mut stopping = false;
         let mut ask_at = None;
         let mut end_at = None;
+        let mut ended = false;
         let mut interrupted = false;
         loop {
             while let Some(turn) = walk.turn() {
@@ -223,7 +232,10 @@ impl Run<'_> {
                     saving = futures::future::pending().boxed();
                     is_saving = false;
                 }
-                () = tell => telling = futures::future::pending().boxed(),
+                () = tell => {
+                    telling = futures::future::pending().boxed();
+                    is_telling = false;
+                }
                 () = timer => {}
             }
             if stop.is_set() && !stopping {
@@ -234,11 +246,17 @@ impl Run<'_> {
             }
             if ask_at.is_some_and(|ask| ask <= self.engine.outside.monotonic_ms()) {
                 ask_at = None;
-                telling = self.stop().boxed();
+                (telling, is_telling) = (self.stop().boxed(), true);
             }
-            if end_at.is_some_and(|end| end <= self.engine.outside.monotonic_ms()) {
-                end_at = None;
-                telling = self.end().boxed();
+            // Whoever asked to stop may lose patience.
+            if stop.is_ended() && !ended {
+                end_at = Some(0);
+            }
+            let now = self.engine.outside.monotonic_ms();
+            if end_at.is_some_and(|end| end <= now) && !(ended && is_telling) {
+                // Once more after a while: what was only just being started is there by then.
+                (ask_at, end_at, ended) = (None, Some(now.saturating_add(LOOK_AROUND)), true);
+                (telling, is_telling) = (self.end().boxed(), true);
             }
         }
     }

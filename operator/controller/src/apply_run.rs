@@ -255,6 +255,8 @@ async fn conclude(
 ) -> Ended {
     let ApplyOutcome {
         state,
+        // What could not be stored is among the errors.
+        kept: _,
         sources,
         diags,
         interrupted,

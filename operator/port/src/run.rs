@@ -8,7 +8,7 @@ use std::{
     fmt,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
 };
 
@@ -94,9 +94,13 @@ pub trait RunStore: Send + Sync {
     async fn save(&self, state: Vec<u8>, covered: usize) -> Result<(), Diags>;
 }
 
-/// Set once to ask a run to start nothing more; what runs is finished and kept.
+/// Set once to ask a run to start nothing more; what runs is finished and kept. A second time it may be asked not to wait for
+/// that.
 #[derive(Clone, Debug, Default)]
-pub struct StopFlag(Arc<AtomicBool>);
+pub struct StopFlag(Arc<AtomicU8>);
+
+const STOP: u8 = 1;
+const END: u8 = 2;
 
 impl StopFlag {
     /// Not set.
@@ -106,11 +110,21 @@ impl StopFlag {
 
     /// Asks to stop.
     pub fn set(&self) {
-        self.0.store(true, Ordering::SeqCst);
+        self.0.fetch_max(STOP, Ordering::SeqCst);
     }
 
     /// Was it asked?
     pub fn is_set(&self) -> bool {
-        self.0.load(Ordering::SeqCst)
+        self.0.load(Ordering::SeqCst) >= STOP
+    }
+
+    /// Asks to stop, and to end whatever is still running: what its calls brought about is uncertain then.
+    pub fn end(&self) {
+        self.0.fetch_max(END, Ordering::SeqCst);
+    }
+
+    /// Was that asked?
+    pub fn is_ended(&self) -> bool {
+        self.0.load(Ordering::SeqCst) >= END
     }
 }

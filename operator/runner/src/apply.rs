@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, ffi::OsString, path::PathBuf, sync::Arc};
 
-use ashlar_apply::{Counts, Inputs, Patience};
+use ashlar_apply::{Counts, Inputs, Kept, Patience};
 use ashlar_config::{Input, InputValue, Origin, variables_at_apply};
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::{Plan, Schemas, fetch_schemas, wire};
@@ -53,6 +53,8 @@ pub struct ApplyRequest<'a> {
 pub struct ApplyOutcome {
     /// The new state; `None` if nothing was begun.
     pub state: Option<State>,
+    /// Where what was done is found again.
+    pub kept: Kept,
     /// The texts that diagnostics point into.
     pub sources: Sources,
     /// Errors and warnings.
@@ -71,6 +73,7 @@ pub struct ApplyOutcome {
 pub async fn apply(settings: &Settings, request: ApplyRequest<'_>, progress: &dyn Progress) -> ApplyOutcome {
     let mut outcome = ApplyOutcome {
         state: None,
+        kept: Kept::State,
         sources: Sources::new(),
         diags: Diags::new(),
         interrupted: false,
@@ -195,6 +198,7 @@ async fn attempt(
             })
             .await;
             outcome.state = Some(applied.state);
+            outcome.kept = applied.kept;
             outcome.diags.extend(applied.diags);
             outcome.interrupted = applied.interrupted;
             outcome.counts = applied.counts;

@@ -22,7 +22,7 @@ mod states;
 mod validate;
 
 pub use apply::{ApplyOutcome, ApplyRequest, apply, check_given, planned_inputs};
-pub use ashlar_apply::{Counts, Patience};
+pub use ashlar_apply::{Counts, Kept, Patience};
 pub use files::Files;
 pub use functions::ProviderFunctions;
 pub use inspect::{schemas_of_plan, schemas_of_state};

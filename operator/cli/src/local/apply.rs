@@ -7,7 +7,7 @@ use ashlar_config::Files;
 use ashlar_diag::{Diag, Diags, Sources};
 use ashlar_plan::text;
 use ashlar_port::{Record, RunStore, StopFlag};
-use ashlar_runner::{ApplyRequest, Counts, Patience, apply};
+use ashlar_runner::{ApplyRequest, Counts, Kept, Patience, apply};
 use ashlar_state::{State, replay};
 use ashlar_store::{Recovered, file::FileStore};
 use tokio::signal::unix::{SignalKind, signal};
@@ -109,6 +109,7 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         held: Vec::new(),
         store: &store,
         stop: &stop,
+        // They have as long as whoever waits for them has patience.
         patience: Patience::default(),
     };
     let outcome = apply(&session.settings, request, &*teller(printer)).await;
@@ -121,10 +122,8 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
         } else {
             End::Complete
         };
-        if outcome.interrupted {
-            printer.note(
-                "The run was stopped before its end. What was made is in the state; apply again to go on.",
-            );
+        if let Some(note) = whereabouts(outcome.interrupted, outcome.kept) {
+            printer.note(note);
         }
         tell_end(printer, outcome.counts, destroy, end, state);
     }
@@ -133,6 +132,23 @@ async fn perform(args: &ApplyArgs, destroy: bool, printer: &Printer) -> anyhow::
     } else {
         ExitCode::SUCCESS
     })
+}
+
+/// Where what was made is found again, if the run came to no good end.
+fn whereabouts(interrupted: bool, kept: Kept) -> Option<&'static str> {
+    match kept {
+        Kept::State => interrupted.then_some(
+            "The run was stopped before its end. What was made is in the state; apply again to go on.",
+        ),
+        Kept::Journal => Some(
+            "The state could not be saved. What was made is in the journal beside it, and the next run takes it over from there: \
+             mend what kept the state from being saved, and apply again.",
+        ),
+        Kept::Nowhere => Some(
+            "Neither the state nor all of its journal could be saved, so what was made last is written down nowhere. Mend what \
+             kept them from being saved, and compare the objects with the state before you apply again.",
+        ),
+    }
 }
 
 /// What was done, and the outputs as they are then.
@@ -227,15 +243,24 @@ async fn keep_settled(state: &State, settled: Vec<Record>, store: &FileStore) ->
     store.save(bytes, settled.len()).await
 }
 
-/// The first interrupt, or a polite request to end (as those who stop services and jobs make it), asks the run to stop in order.
+/// The first interrupt, or a polite request to end (as those who stop services and jobs make it), asks the run to stop in order;
+/// the second ends what it waits for.
 async fn stop_on_interrupt(stop: StopFlag, printer: Printer) {
     if interrupted().await {
         printer.note(
-            "Interrupted: nothing more is started, and providers are asked to break off. Waiting for them.",
+            "Interrupted: nothing more is started, and providers are asked to break off. Waiting for them; interrupt again to end \
+             them.",
         );
         stop.set();
     }
-    // Later ones change nothing: what runs is waited for, and killed in the end.
+    if interrupted().await {
+        printer.note(
+            "Interrupted again: providers are ended, and what is known is saved. What they were doing is uncertain; the next run \
+             says what it was.",
+        );
+        stop.end();
+    }
+    // Later ones change nothing: they must not break off the saving.
     while interrupted().await {}
 }
 
@@ -247,5 +272,28 @@ async fn interrupted() -> bool {
     tokio::select! {
         caught = tokio::signal::ctrl_c() => caught.is_ok(),
         caught = terminated.recv() => caught.is_some(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_ends_a_run_is_told_where_its_work_is() {
+        let check = |interrupted, kept, words: Option<&str>| {
+            let told = whereabouts(interrupted, kept);
+            assert_eq!(told.is_some(), words.is_some(), "{told:?}");
+            assert!(
+                told.unwrap_or_default().contains(words.unwrap_or_default()),
+                "{told:?}"
+            );
+        };
+        check(false, Kept::State, None);
+        check(true, Kept::State, Some("is in the state"));
+        for interrupted in [true, false] {
+            check(interrupted, Kept::Journal, Some("is in the journal"));
+            check(interrupted, Kept::Nowhere, Some("written down nowhere"));
+        }
     }
 }
