@@ -3,7 +3,8 @@
 //! Runs as `ashlar launch …` in a process of its own, single-threaded, and must not return when all goes well. With a
 //! fence the plugin sees the system's libraries and certificates, its own binary and what it was given, and can write
 //! only to its private folder; the operator's token and other workspaces' folders are out of its sight. The fence is
-//! Landlock, which the kernel may lack. Unix and TCP connections stay free: a provider's work is to reach its API.
+//! Landlock, which the kernel may lack, and a filter of what is asked of the kernel (`filter`), for what Landlock does not judge.
+//! Unix and TCP connections stay free: a provider's work is to reach its API.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -19,7 +20,10 @@ use landlock::{
 };
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
-use crate::supervise;
+use crate::{
+    filter::{self, FilterError},
+    supervise,
+};
 
 /// Stands before the names of variables that whoever writes a configuration or a workspace chose. Only the program gets
 /// them, once it is fenced in: some (`LD_PRELOAD`) would be obeyed here, before there is a fence.
@@ -59,6 +63,9 @@ pub enum LaunchError {
     /// The fence could not be built.
     #[error("the fence could not be built")]
     Fence(#[source] RulesetError),
+    /// What is asked of the kernel could not be filtered.
+    #[error("calls to the kernel could not be filtered")]
+    Filter(#[source] FilterError),
     /// The fence is demanded but the kernel has no Landlock.
     #[error("a fence is demanded, but this kernel has no Landlock")]
     NoLandlock,
@@ -188,15 +195,26 @@ fn prepare(request: &Request) -> Result<(), LaunchError> {
     rustix::process::setrlimit(Resource::Core, none).map_err(limit)?;
     let status = build_fence(request).map_err(LaunchError::Fence)?;
     match (status, request.fence) {
-        (RulesetStatus::NotEnforced, Fence::Required) => Err(LaunchError::NoLandlock),
+        (RulesetStatus::NotEnforced, Fence::Required) => return Err(LaunchError::NoLandlock),
         (RulesetStatus::NotEnforced, _) => {
-            // The operator turns each line of a plugin's standard error into a log entry.
-            let warning = r#"{"@level":"warn","@message":"this kernel has no Landlock: the plugin runs without a fence"}"#;
-            let _ = writeln!(io::stderr(), "{warning}");
+            warn("this kernel has no Landlock: the plugin runs without a fence")
+        }
+        _ => {}
+    }
+    // The last, or it would have to let all the above pass.
+    match (filter::apply(), request.fence) {
+        (Ok(()), _) => Ok(()),
+        (Err(error), Fence::Required) => Err(LaunchError::Filter(error)),
+        (Err(_), _) => {
+            warn("this kernel filters no calls: the plugin can do to other processes what its user can");
             Ok(())
         }
-        _ => Ok(()),
     }
+}
+
+/// The operator turns each line of a plugin's standard error into a log entry.
+fn warn(message: &str) {
+    let _ = writeln!(io::stderr(), r#"{{"@level":"warn","@message":"{message}"}}"#);
 }
 
 /// What any program needs to run and to reach a network. Paths that do not exist are passed over.
@@ -266,11 +284,12 @@ fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
         .map(Path::new)
         .chain(request.read.iter().map(PathBuf::as_path));
     let fence = allow(fence, system, read)?;
-    // The whole package, but never the whole system because the binary lies at its root.
-    let package = request.binary.parent().filter(|folder| folder.parent().is_some());
-    let binary = package.unwrap_or(&request.binary);
-    let own = (!request.is_foreign).then_some(binary);
-    let fence = allow(fence, own.into_iter(), read)?;
+    let own = if request.is_foreign {
+        Vec::new()
+    } else {
+        packages(&request.binary)
+    };
+    let fence = allow(fence, own.iter().map(PathBuf::as_path), read)?;
     let device = AccessFs::ReadFile | AccessFs::WriteFile;
     let fence = allow(fence, DEVICES.iter().map(Path::new), device)?;
     let fence = allow(
@@ -279,6 +298,19 @@ fn build_fence(request: &Request) -> Result<RulesetStatus, RulesetError> {
         AccessFs::from_all(RULES),
     )?;
     Ok(fence.restrict_self()?.ruleset)
+}
+
+/// The folder of a plugin, and that of the program itself where mirrors are laid with links. Nobody but the operator's owner lays links:
+/// no package that is unpacked may hold one.
+fn packages(binary: &Path) -> Vec<PathBuf> {
+    let real = binary.canonicalize().ok();
+    let binaries = std::iter::once(binary).chain(real.as_deref());
+    // The whole package, but never the whole system because the binary lies at its root.
+    let opened = binaries.map(|binary| match binary.parent() {
+        Some(folder) if folder.parent().is_some() => folder.to_owned(),
+        _ => binary.to_owned(),
+    });
+    opened.collect()
 }
 
 fn allow<'a>(

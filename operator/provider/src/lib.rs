@@ -11,6 +11,7 @@ mod client;
 mod codec;
 mod connect;
 mod fault;
+mod filter;
 mod handshake;
 mod known;
 pub mod launch;
@@ -37,6 +38,7 @@ mod wire;
 
 pub use builtin::{Builtin, Uuids};
 pub use client::Timeouts;
+pub use filter::FilterError;
 pub use launch::{Fence, LaunchError};
 pub use log::Redactor;
 pub use plugin::{Listener, PluginOptions};

@@ -184,3 +184,115 @@ async fn what_a_program_started_ends_when_it_is_stopped() {
     assert_eq!(ending, Ending::Stopped);
     until_gone(&std::fs::read_to_string(bench.path("shared/pid")).unwrap()).await;
 }
+
+/// A process of the test's own, which has nothing to do with what is run.
+struct Bystander(std::process::Child);
+
+impl Bystander {
+    fn new() -> Self {
+        Self(std::process::Command::new("sleep").arg("600").spawn().unwrap())
+    }
+
+    /// All that others could have changed of it: its limits, and its priority with its scheduling.
+    fn looks(&self) -> (String, Vec<String>) {
+        let of = |file: &str| std::fs::read_to_string(format!("/proc/{}/{file}", self.0.id())).unwrap();
+        let stat = of("stat");
+        let stat: Vec<_> = stat.split_whitespace().collect();
+        // Priority, niceness, real-time priority, policy.
+        let scheduling = [17, 18, 39, 40].map(|at| (*stat.get(at).unwrap()).to_owned());
+        let status = of("status");
+        let cpus = status
+            .lines()
+            .find(|line| line.starts_with("Cpus_allowed:"))
+            .unwrap();
+        (
+            of("limits"),
+            scheduling.into_iter().chain([cpus.to_owned()]).collect(),
+        )
+    }
+}
+
+impl Drop for Bystander {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test]
+async fn other_processes_are_out_of_reach_of_calls_that_name_them() {
+    let bench = Bench::new();
+    let bystander = Bystander::new();
+    let (pid, before) = (bystander.0.id().to_string(), bystander.looks());
+    for command in [
+        "prlimit --nofile=20:20 --pid",
+        "renice -n 5 -p",
+        "ionice -c 3 -p",
+        "chrt --batch -p 0",
+        "taskset -p 1",
+        "kill -9",
+    ] {
+        for process in [pid.as_str(), "$PPID"] {
+            let (printed, ending) = bench.shell(&format!("{command} {process}")).await;
+            assert!(
+                !succeeded(ending) && printed.contains("not permitted"),
+                "{command} {process}: {printed}"
+            );
+        }
+    }
+    // All of the user's.
+    let (printed, ending) = bench.shell("renice -n 0 -u $(id -u)").await;
+    assert!(
+        !succeeded(ending) && printed.contains("not permitted"),
+        "{printed}"
+    );
+    assert_eq!(bystander.looks(), before);
+}
+
+#[tokio::test]
+async fn what_a_program_does_to_itself_is_its_own() {
+    let bench = Bench::new();
+    for command in [
+        "prlimit --nofile=100:100 sh -c 'test $(ulimit -n) = 100'",
+        "ulimit -n 50",
+        "nice -n 3 true",
+        "ionice -c 3 true",
+        "taskset 1 true",
+        "chrt --batch 0 true",
+        "sleep 600 & kill $!; ! wait $!",
+        "setsid --wait true",
+    ] {
+        let (printed, ending) = bench.shell(command).await;
+        assert!(succeeded(ending), "{command}: {printed}");
+    }
+}
+
+#[tokio::test]
+async fn ways_into_the_kernel_are_closed() {
+    /// `CLONE_NEWUSER`, and with the signal of a child.
+    const USER: i64 = 0x1000_0000;
+    const CHILD: i64 = USER | 17;
+    let bench = Bench::new();
+    // Without the filter none of them fails in this way, where the test is root's.
+    let calls = [
+        ("process_vm_readv", libc::SYS_process_vm_readv, 1, libc::EPERM),
+        ("pidfd_getfd", libc::SYS_pidfd_getfd, -1, libc::EPERM),
+        ("kcmp", libc::SYS_kcmp, -1, libc::EPERM),
+        ("unshare", libc::SYS_unshare, USER, libc::EPERM),
+        ("setns", libc::SYS_setns, -1, libc::EPERM),
+        ("clone", libc::SYS_clone, CHILD, libc::EPERM),
+        ("clone3", libc::SYS_clone3, 0, libc::ENOSYS),
+        ("chroot", libc::SYS_chroot, 0, libc::EPERM),
+        ("bpf", libc::SYS_bpf, -1, libc::EPERM),
+        ("keyctl", libc::SYS_keyctl, -1, libc::EPERM),
+        ("io_uring_setup", libc::SYS_io_uring_setup, 0, libc::EPERM),
+        ("perf_event_open", libc::SYS_perf_event_open, 0, libc::EPERM),
+        ("kexec_load", libc::SYS_kexec_load, -1, libc::EPERM),
+    ];
+    for (name, number, first, expected) in calls {
+        let script = format!("syscall({number}, {first}, 0, 0, 0, 0) == -1 or die; print $! + 0");
+        let (printed, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", &script]).await;
+        assert!(succeeded(ending), "{name}: {printed}");
+        assert_eq!(printed, expected.to_string(), "{name}");
+    }
+}

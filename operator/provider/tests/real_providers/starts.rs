@@ -1,13 +1,13 @@
 //! Who is asked for a schema, and what is no plugin at all.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fs, sync::Arc, time::Duration};
 
 use ashlar_addr::Provider as Address;
 use ashlar_port::Providers;
 use ashlar_provider::SchemaCache;
 use ashlar_value::Type;
 
-use crate::workspace::{Workspace, fake};
+use crate::workspace::{Workspace, fake, write_program};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn schemas_are_kept_by_binary() {
@@ -48,6 +48,28 @@ async fn what_a_workspace_chose_tells_nobody_of_a_schema() {
          exit 3"
     );
     workspace.refuses(&looks, "nobodys 5,6").await;
+}
+
+/// Mirrors are often laid with links.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_linked_program_runs_within_the_fence() {
+    let workspace = Workspace::new();
+    let place = |name: &str| workspace.folders.path(name);
+    for folder in ["package", "elsewhere"] {
+        fs::create_dir(place(folder)).unwrap();
+    }
+    // It reads what lies beside it.
+    let script = format!("cat {} >&2\nexit 3", place("elsewhere/words").display());
+    write_program(&place("elsewhere/program"), &script);
+    fs::write(place("elsewhere/words"), "some words of its own").unwrap();
+    let link = place("package/terraform-provider-fake");
+    std::os::unix::fs::symlink("../elsewhere/program", &link).unwrap();
+    let plugins = workspace.with(BTreeMap::from([(fake(), link)]));
+    let error = match plugins.start(&fake()).await {
+        Err(diags) => diags.to_string(),
+        Ok(_) => panic!("a script became a provider"),
+    };
+    assert!(error.contains("some words of its own"), "{error}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
