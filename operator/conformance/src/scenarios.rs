@@ -86,6 +86,7 @@ fn settings(mirror: &Path, scratch: &Path) -> anyhow::Result<Settings> {
             arguments: vec!["launch".into()],
         },
         fence: Fence::Off,
+        bounds: Default::default(),
         inherit_environment: false,
         provisioners: Rules {
             programs: LocalPrograms::Allowed,

@@ -1,8 +1,8 @@
 //! The arguments of `ashlar run`.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{net::SocketAddr, num::NonZeroU32, path::PathBuf, time::Duration};
 
-use ashlar_provider::WarmLimits;
+use ashlar_provider::{Bounds, WarmLimits};
 use ashlar_sources::Limits;
 
 /// How logs are written.
@@ -60,6 +60,9 @@ pub struct OperatorArgs {
     /// workspaces use it; all, if left out), and `remote` (true, if the address is not one of this machine).
     #[arg(long, env = "ASHLAR_SIDECARS", default_value = "{}")]
     pub sidecars: String,
+    /// What the processes of providers are held to.
+    #[command(flatten)]
+    pub processes: ProcessArgs,
     /// Which providers outlive runs.
     #[command(flatten)]
     pub warm: WarmArgs,
@@ -162,6 +165,42 @@ impl SourceArgs {
             time: Duration::from_secs(self.source_timeout.into()),
             cache_bytes: bytes(self.source_cache_mib),
             ..Limits::default()
+        }
+    }
+}
+
+/// What the processes of providers are held to, and those of local-exec provisioners. 0 is no bound.
+#[derive(clap::Args, Clone, Debug)]
+pub struct ProcessArgs {
+    /// User and group that they run as, where the operator runs as root, so that they can do nothing to its processes and files. What is to be
+    /// read by them must be readable by all, and the folders of --writable writable by that user. 0: they run as the operator does.
+    #[arg(long, env = "ASHLAR_PROVIDER_UID", default_value_t = 0, value_parser = clap::value_parser!(u32).range(..4_294_967_295))]
+    pub provider_uid: u32,
+    /// Most memory that one process may have as its own, in MiB; one that needs more fails. Not to be set near what providers usually take.
+    #[arg(long, env = "ASHLAR_PROVIDER_MEMORY_MIB", default_value_t = 0)]
+    pub provider_memory_mib: u32,
+    /// Most open files and connections of one process.
+    #[arg(long, env = "ASHLAR_PROVIDER_OPEN_FILES", default_value_t = 0)]
+    pub provider_open_files: u32,
+    /// Largest file that they may write, in MiB.
+    #[arg(long, env = "ASHLAR_PROVIDER_FILE_MIB", default_value_t = 0)]
+    pub provider_file_mib: u32,
+    /// Most processes and threads of all of them together; it bounds them only if they have a user of their own.
+    #[arg(long, env = "ASHLAR_PROVIDER_PROCESSES", default_value_t = 0)]
+    pub provider_processes: u32,
+}
+
+impl ProcessArgs {
+    /// As a launch takes them.
+    pub(crate) fn bounds(&self) -> Bounds {
+        let most = |number: u32| (number > 0).then(|| u64::from(number));
+        let bytes = |mib: u32| most(mib).map(|mib| mib << 20);
+        Bounds {
+            user: NonZeroU32::new(self.provider_uid),
+            memory: bytes(self.provider_memory_mib),
+            open_files: most(self.provider_open_files),
+            file_size: bytes(self.provider_file_mib),
+            processes: most(self.provider_processes),
         }
     }
 }

@@ -14,7 +14,7 @@ use std::{
 use anyhow::{Context as _, anyhow};
 use ashlar_api::{InputKind, SourceKind, Workspace};
 use ashlar_diag::Diags;
-use ashlar_provider::{Fence, Launcher, SchemaCache, Sidecar, WarmPool};
+use ashlar_provider::{Bounds, Fence, Launcher, SchemaCache, Sidecar, WarmPool};
 use ashlar_provisioner::{LocalPrograms, Rules};
 use ashlar_runner::{Patience, Settings};
 use ashlar_sources::{Fetcher, Reach};
@@ -38,7 +38,7 @@ use tokio::{
 };
 
 use crate::{
-    args::OperatorArgs,
+    args::{OperatorArgs, ProcessArgs},
     context::{Context, Pokes},
     flux::{self, Kinds},
     folders::Folders,
@@ -329,6 +329,7 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, PathBuf, File)> {
         } else {
             Fence::BestEffort
         },
+        bounds: bounds(&args.processes)?,
         inherit_environment: false,
         provisioners: Rules {
             programs: if args.allow_local_exec {
@@ -351,6 +352,18 @@ fn settings(args: &OperatorArgs) -> anyhow::Result<(Settings, PathBuf, File)> {
         schemas: Arc::new(SchemaCache::kept_in(args.cache_dir.join("schemas"))),
     };
     Ok((settings, run_folder, own))
+}
+
+/// What providers are held to. The kernel lets nobody but root start them as another user.
+fn bounds(args: &ProcessArgs) -> anyhow::Result<Bounds> {
+    let bounds = args.bounds();
+    if bounds.user.is_some() && !rustix::process::geteuid().is_root() {
+        return Err(anyhow!(
+            "providers can have a user of their own only where the operator runs as root: run it so, or leave --provider-uid out \
+             (the chart's providers.uid does both)"
+        ));
+    }
+    Ok(bounds)
 }
 
 /// Becomes true on the first signal to end.

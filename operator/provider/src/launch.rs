@@ -21,6 +21,7 @@ use landlock::{
 use rustix::process::{Pid, Resource, Rlimit, Signal};
 
 use crate::{
+    bounds::Bounds,
     filter::{self, FilterError},
     supervise,
 };
@@ -60,6 +61,9 @@ pub enum LaunchError {
     /// The kernel refused a limit.
     #[error("a limit could not be set")]
     Limit(#[source] io::Error),
+    /// It could not be made another user's, or held to what it may take.
+    #[error("its user and its limits could not be set")]
+    Bounds(#[source] io::Error),
     /// The fence could not be built.
     #[error("the fence could not be built")]
     Fence(#[source] RulesetError),
@@ -78,6 +82,8 @@ pub enum LaunchError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) fence: Fence,
+    /// What it is held to.
+    pub(crate) bounds: Bounds,
     /// The process to die with.
     pub(crate) parent: u32,
     pub(crate) read: Vec<PathBuf>,
@@ -101,6 +107,7 @@ impl Request {
             Fence::Required => arguments.push("--require-fence".into()),
         }
         arguments.extend(["--parent".into(), self.parent.to_string().into()]);
+        arguments.extend(self.bounds.arguments());
         for (flag, paths) in [("--read", &self.read), ("--write", &self.write)] {
             for path in paths {
                 arguments.extend([flag.into(), path.into()]);
@@ -136,6 +143,11 @@ impl Request {
                 Some("--parent") => {
                     let parent = value()?.to_str().and_then(|pid| pid.parse().ok());
                     request.parent = parent.ok_or(LaunchError::Usage("--parent wants a process id"))?;
+                }
+                Some(flag) if Bounds::knows(flag) => {
+                    let value = value()?;
+                    let taken = value.to_str().and_then(|value| request.bounds.take(flag, value));
+                    taken.ok_or(LaunchError::Usage("a bound has a value that it cannot have"))?;
                 }
                 Some("--") => {
                     request.binary = value()?.into();
@@ -176,8 +188,16 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> LaunchError {
     LaunchError::Exec(request.binary, error)
 }
 
+/// A core dump would hold credentials.
+pub(crate) const NO_CORE: Rlimit = Rlimit {
+    current: Some(0),
+    maximum: Some(0),
+};
+
 fn prepare(request: &Request) -> Result<(), LaunchError> {
     let limit = |error: rustix::io::Errno| LaunchError::Limit(error.into());
+    // Before the next: with another user the kernel forgets whose death ends this process.
+    request.bounds.apply().map_err(LaunchError::Bounds)?;
     rustix::process::set_parent_process_death_signal(Some(Signal::KILL)).map_err(limit)?;
     // The parent may have died before the kernel was asked to watch it.
     let parent = Pid::as_raw(rustix::process::getppid());
@@ -187,12 +207,7 @@ fn prepare(request: &Request) -> Result<(), LaunchError> {
     if request.fence == Fence::Off {
         return Ok(());
     }
-    // A core dump would hold credentials.
-    let none = Rlimit {
-        current: Some(0),
-        maximum: Some(0),
-    };
-    rustix::process::setrlimit(Resource::Core, none).map_err(limit)?;
+    rustix::process::setrlimit(Resource::Core, NO_CORE).map_err(limit)?;
     let status = build_fence(request).map_err(LaunchError::Fence)?;
     match (status, request.fence) {
         (RulesetStatus::NotEnforced, Fence::Required) => return Err(LaunchError::NoLandlock),
@@ -334,6 +349,8 @@ fn allow<'a>(
 
 #[cfg(test)]
 mod tests {
+    use std::num::NonZeroU32;
+
     use super::*;
 
     fn check(arguments: &[&str], expected: Result<Request, &str>) {
@@ -348,6 +365,13 @@ mod tests {
     fn arguments() {
         let request = Request {
             fence: Fence::Required,
+            bounds: Bounds {
+                user: NonZeroU32::new(5),
+                memory: Some(1 << 40),
+                open_files: Some(9),
+                file_size: Some(1),
+                processes: Some(3),
+            },
             parent: 7,
             read: vec!["/a".into(), "/b".into()],
             write: vec!["/w".into()],
@@ -372,6 +396,10 @@ mod tests {
                 ..Request::default()
             }),
         );
+        for user in ["0", "4294967295", "4294967296", "root"] {
+            let told = ["--user", user, "--", "/x"];
+            check(&told, Err("a bound has a value that it cannot have"));
+        }
         check(&[], Err("no binary is given"));
         check(&["--parent", "x", "--", "/x"], Err("--parent wants a process id"));
         check(&["--read"], Err("a flag lacks its value"));

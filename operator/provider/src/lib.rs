@@ -5,11 +5,13 @@
 //! [`Builtin`] one. A plugin's death, silence or nonsense becomes an error that names it. What the answers *mean* is the
 //! engine's business, never this crate's.
 
+mod bounds;
 mod builtin;
 mod calls;
 mod client;
 mod codec;
 mod connect;
+mod descent;
 mod fault;
 mod filter;
 mod handshake;
@@ -25,6 +27,7 @@ mod process;
 mod program;
 mod proto;
 mod relay;
+mod running;
 mod schema;
 mod schema_cache;
 mod secrets;
@@ -36,6 +39,7 @@ mod warm_counts;
 mod warm_rules;
 mod wire;
 
+pub use bounds::Bounds;
 pub use builtin::{Builtin, Uuids};
 pub use client::Timeouts;
 pub use filter::FilterError;

@@ -2,8 +2,33 @@
 
 use std::{fs, path::Path};
 
-/// Resident memory of a process, in bytes.
+use crate::descent::children;
+
+/// How far down a plugin's descendants are counted, and how many: enough for any that does not mean to hide.
+const DEPTH: usize = 8;
+const COUNT: usize = 256;
+
+/// Resident memory of a process and of what it started, in bytes.
 pub(crate) fn resident(pid: u32) -> Option<u64> {
+    let mut whole = of_itself(pid)?;
+    let mut generation = vec![pid];
+    let mut counted = 0;
+    for _ in 0..DEPTH {
+        let next = generation.into_iter().flat_map(children);
+        generation = next
+            .map(|child| child.as_raw_nonzero().get().cast_unsigned())
+            .take(COUNT - counted)
+            .collect();
+        counted += generation.len();
+        whole += generation
+            .iter()
+            .filter_map(|child| of_itself(*child))
+            .sum::<u64>();
+    }
+    Some(whole)
+}
+
+fn of_itself(pid: u32) -> Option<u64> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     kilobytes(&status, "VmRSS:")
 }
@@ -70,5 +95,23 @@ mod tests {
         assert!(!is_short(""));
         assert!(is_full(91, 100) && !is_full(90, 100) && !is_full(1 << 40, u64::MAX));
         assert!(resident(std::process::id()).unwrap() > 1 << 20);
+    }
+
+    #[test]
+    fn what_a_process_started_counts() {
+        use std::io::Read;
+        let mut parent = std::process::Command::new("sh");
+        parent
+            .args(["-c", "sleep 600 & echo $!; wait"])
+            .stdout(std::process::Stdio::piped());
+        let mut parent = parent.spawn().unwrap();
+        let mut said = [0; 1];
+        parent.stdout.take().unwrap().read_exact(&mut said).unwrap();
+        let (own, whole) = (of_itself(parent.id()).unwrap(), resident(parent.id()).unwrap());
+        for process in children(parent.id()) {
+            rustix::process::kill_process(process, rustix::process::Signal::KILL).unwrap();
+        }
+        parent.wait().unwrap();
+        assert!(whole > own && own > 0);
     }
 }

@@ -1,30 +1,34 @@
 //! One plugin process: its start, its handshake, its standard streams, and its certain end.
 //!
-//! A process never outlives its [`Process`]: dropping that kills the whole process group. Whoever waits for an answer
+//! A process never outlives its [`Process`]: dropping that ends all that it started, within a fence wherever that went, without one its
+//! process group. Whoever waits for an answer
 //! can wait for the process's end beside it. Nothing here speaks gRPC.
 
 use std::{
     ffi::OsString,
     io,
+    num::NonZeroU32,
     path::{Path, PathBuf},
     process::{ExitStatus, Stdio},
     sync::{Arc, OnceLock, mpsc},
     time::Duration,
 };
 
-use rustix::process::{Pid, Signal};
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{Child, ChildStdout, Command},
     runtime::Handle,
     sync::{oneshot, watch},
+    task::JoinHandle,
     time::timeout,
 };
 
 use crate::{
+    bounds::Bounds,
     handshake::{self, Handshake},
     launch::{Fence, Request, for_program},
     log::{PluginLog, Redactor},
+    running::Running,
 };
 
 /// How long a process may live on after it closed its output.
@@ -57,6 +61,8 @@ pub struct LaunchOptions {
     pub launcher: Launcher,
     /// How they are kept to their own.
     pub fence: Fence,
+    /// What they are held to, and as whom they run.
+    pub bounds: Bounds,
     /// Which variables they see.
     pub environment: Environment,
     /// The folder they run in.
@@ -90,7 +96,16 @@ pub(crate) enum StartError {
     Ended(Arc<str>),
 }
 
-/// A running plugin. Dropping it kills the plugin with all processes of its group.
+/// A task that reads what a process prints. It ends with this, for whoever holds the other end of the pipe may never close it.
+struct Following(JoinHandle<()>);
+
+impl Drop for Following {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// A running plugin. Dropping it ends the plugin with what it started.
 pub(crate) struct Process {
     pid: Option<u32>,
     ended: watch::Receiver<Option<Arc<str>>>,
@@ -136,28 +151,34 @@ impl Process {
         certificate: &str,
         options: &LaunchOptions,
     ) -> Result<(Self, Handshake, PluginLog), StartError> {
-        let private = PrivateFolder::new(&options.scratch)
+        let private = PrivateFolder::new(&options.scratch, options.bounds.user)
             .map_err(|source| StartError::Scratch(options.scratch.clone(), source))?;
+        let is_supervised = options.fence != Fence::Off;
         let command = command(binary, certificate, options, &private);
-        let mut child = spawn(command).await.map_err(StartError::Spawn)?;
+        let running = Running::start(command, is_supervised).await;
+        let mut running = running.map_err(StartError::Spawn)?;
         let log = PluginLog::new(name.clone(), options.redact.clone());
-        let stdout = child.stdout.take();
-        let stderr = child
-            .stderr
-            .take()
-            .map(|stream| tokio::spawn(log.clone().follow(stream)));
+        let stdout = running.child.stdout.take();
+        let stderr = running.child.stderr.take();
+        let stderr = stderr.map(|stream| Following(tokio::spawn(log.clone().follow(stream))));
+        // Who follows its standard output is known once that has shaken hands.
+        let (follow, mut following) = oneshot::channel::<Following>();
 
         let (kill, killed) = oneshot::channel();
         let (report, ended) = watch::channel(None);
-        let (pid, group) = (child.id(), Group::of(&child));
+        let pid = running.child.id();
         let last_words = log.clone();
         tokio::spawn(async move {
-            let status = until_end(&mut child, group, killed).await;
-            if let Some(stderr) = stderr {
-                // What a crash printed is still in the pipe; a grandchild may hold the pipe open for ever.
-                let _ = timeout(Duration::from_secs(1), stderr).await;
-            }
-            drop(private);
+            let status = until_end(running, killed).await;
+            let mut streams: Vec<Following> = stderr.into_iter().chain(following.try_recv()).collect();
+            let read = async {
+                for stream in &mut streams {
+                    let _ = (&mut stream.0).await;
+                }
+            };
+            // What a crash printed is still in the pipe; a grandchild may hold the pipe open for ever.
+            let _ = timeout(Duration::from_secs(1), read).await;
+            drop((streams, private));
             report.send_replace(Some(ending(status, last_words.panic()).into()));
         });
         let process = Self {
@@ -178,7 +199,8 @@ impl Process {
         match line {
             Some(line) => {
                 let handshake = handshake::parse(&line).map_err(StartError::Nonsense)?;
-                tokio::spawn(log.clone().follow(stdout));
+                // Where it has ended meanwhile, nobody takes it, and it ends here.
+                let _ = follow.send(Following(tokio::spawn(log.clone().follow(stdout))));
                 Ok((process, handshake, log))
             }
             // Standard output is closed: it ended, or it soon will.
@@ -229,7 +251,7 @@ impl Process {
         self.elsewhere.as_ref()?.given_up.get().copied()
     }
 
-    /// Its id, which may be another process's once it has ended.
+    /// Its id, or that of who supervises it, which may be another process's once it has ended.
     pub(crate) fn pid(&self) -> Option<u32> {
         self.pid
     }
@@ -250,7 +272,7 @@ impl Process {
         self.ended.borrow().clone()
     }
 
-    /// Kills the process and its group. Returns at once.
+    /// Ends the process and what it started. Returns at once.
     pub(crate) fn kill(&self) {
         let mut kill = self
             .kill
@@ -270,6 +292,7 @@ async fn first_line(stdout: &mut BufReader<ChildStdout>) -> io::Result<Option<St
 fn command(binary: &Path, certificate: &str, options: &LaunchOptions, private: &PrivateFolder) -> Command {
     let request = Request {
         binary: binary.to_owned(),
+        is_supervised: options.fence != Fence::Off,
         ..Request::default()
     };
     let mut command = launched(request, &options.working_folder, options, private);
@@ -295,6 +318,7 @@ pub(crate) fn launched(
     writable.push(private.0.clone());
     let request = Request {
         fence: options.fence,
+        bounds: options.bounds,
         parent: std::process::id(),
         read: options.readable.clone(),
         write: writable,
@@ -354,43 +378,11 @@ pub(crate) async fn spawn(command: Command) -> io::Result<Child> {
     child.await.map_err(|_| gone())?
 }
 
-/// The group a process leads. Nothing of it is left when this is dropped, be it because the process ended, or because
-/// the runtime did.
-pub(crate) struct Group(Option<Pid>);
-
-impl Group {
-    /// The group that a process leads which was just started.
-    pub(crate) fn of(child: &Child) -> Self {
-        Self(child.id().and_then(|pid| Pid::from_raw(pid.cast_signed())))
-    }
-
-    /// Lets what is left of it live on.
-    pub(crate) fn release(&mut self) {
-        self.0 = None;
-    }
-
-    pub(crate) fn kill(&self) {
-        if let Some(group) = self.0 {
-            // It fails only when nothing is left to kill.
-            let _ = rustix::process::kill_process_group(group, Signal::KILL);
-        }
-    }
-}
-
-impl Drop for Group {
-    fn drop(&mut self) {
-        self.kill();
-    }
-}
-
-/// Waits until the process ended, killing it when asked.
-async fn until_end(child: &mut Child, group: Group, killed: oneshot::Receiver<()>) -> io::Result<ExitStatus> {
+/// Waits until the process ended, ending it when asked.
+async fn until_end(mut running: Running, killed: oneshot::Receiver<()>) -> io::Result<ExitStatus> {
     tokio::select! {
-        status = child.wait() => status,
-        _ = killed => {
-            group.kill();
-            child.wait().await
-        }
+        status = running.child.wait() => status,
+        _ = killed => running.end().await,
     }
 }
 
@@ -417,14 +409,19 @@ impl PrivateFolder {
         self.0.join("tmp")
     }
 
-    pub(crate) fn new(scratch: &Path) -> io::Result<Self> {
+    /// One that belongs to us, or to the user that its process runs as.
+    pub(crate) fn new(scratch: &Path, owner: Option<NonZeroU32>) -> io::Result<Self> {
         use std::{
-            os::unix::fs::DirBuilderExt,
+            os::unix::fs::{DirBuilderExt, PermissionsExt, chown},
             sync::atomic::{AtomicU64, Ordering},
         };
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let mut builder = std::fs::DirBuilder::new();
         builder.recursive(true).mode(0o700).create(scratch)?;
+        if owner.is_some() {
+            // Its own folder is found by its path alone.
+            std::fs::set_permissions(scratch, std::fs::Permissions::from_mode(0o711))?;
+        }
         builder.recursive(false);
         loop {
             let folder = scratch.join(format!(
@@ -442,6 +439,13 @@ impl PrivateFolder {
                     builder.create(folder.tmp())?;
                     if folder.tmp().as_os_str().len() > SOCKET_FOLDER_LIMIT {
                         return Err(io::Error::other("its path is too long for sockets"));
+                    }
+                    let owner = owner.map(NonZeroU32::get);
+                    // The outer one last: until then nobody else can put anything in the others' place.
+                    for own in [folder.home(), folder.tmp(), folder.0.clone()] {
+                        if owner.is_some() {
+                            chown(own, owner, owner)?;
+                        }
                     }
                     return Ok(folder);
                 }

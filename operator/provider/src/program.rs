@@ -2,31 +2,22 @@
 //!
 //! Its folder is not opened to it, as a plugin's is: a configuration could name any.
 
-use std::{
-    ffi::OsString,
-    fmt, io,
-    os::fd::OwnedFd,
-    path::PathBuf,
-    process::{ExitStatus, Stdio},
-    time::Duration,
-};
+use std::{ffi::OsString, fmt, io, os::fd::OwnedFd, path::PathBuf, process::ExitStatus, time::Duration};
 
 use tokio::{
     io::AsyncReadExt,
     net::unix::pipe::Receiver,
-    process::{Child, ChildStdin},
-    time::{Instant, sleep_until, timeout},
+    time::{Instant, sleep_until},
 };
 
 use crate::{
     launch::{Fence, Request, for_program},
-    process::{Group, LaunchOptions, PrivateFolder, launched, spawn},
+    process::{LaunchOptions, PrivateFolder, launched},
+    running::Running,
 };
 
 /// How long output is waited for once a fenced program has ended, and all that it started was killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// How long whoever supervises a fenced program may take to end all that it started.
-const PATIENCE: Duration = Duration::from_secs(15);
 
 /// What is to be run.
 #[derive(Clone)]
@@ -67,7 +58,7 @@ impl Program {
         mut printed: impl FnMut(&[u8]) + Send,
         stop: impl Future<Output = ()> + Send,
     ) -> io::Result<Ending> {
-        let private = PrivateFolder::new(&options.scratch)?;
+        let private = PrivateFolder::new(&options.scratch, options.bounds.user)?;
         let fenced = options.fence != Fence::Off;
         let request = Request {
             binary: self.binary.clone().into(),
@@ -83,12 +74,8 @@ impl Program {
                 .iter()
                 .map(|(name, value)| (for_program(name), value)),
         );
-        if fenced {
-            // Whoever supervises it ends when this closes, and not before all else has ended.
-            command.stdin(Stdio::piped()).kill_on_drop(false);
-        }
         let mut output = Receiver::from_owned_fd(OwnedFd::from(reader))?;
-        let mut running = Running::of(spawn(command).await?, fenced);
+        let mut running = Running::start(command, fenced).await?;
         let mut chunk = vec![0; 16 << 10];
         let mut exited: Option<(ExitStatus, Instant)> = None;
         let mut stop = std::pin::pin!(stop);
@@ -101,7 +88,7 @@ impl Program {
                 },
                 status = running.child.wait(), if exited.is_none() => exited = Some((status?, Instant::now())),
                 () = sleep_until(end), if fenced && exited.is_some() => break,
-                () = &mut stop => return running.end().await.map(|()| Ending::Stopped),
+                () = &mut stop => return running.end().await.map(|_| Ending::Stopped),
             }
         }
         let status = match exited {
@@ -109,50 +96,10 @@ impl Program {
             // It closed its output and goes on.
             None => tokio::select! {
                 status = running.child.wait() => status?,
-                () = &mut stop => return running.end().await.map(|()| Ending::Stopped),
+                () = &mut stop => return running.end().await.map(|_| Ending::Stopped),
             },
         };
         running.group.release();
         Ok(Ending::Exited(status))
-    }
-}
-
-/// A program that runs, or whoever supervises it.
-struct Running {
-    child: Child,
-    group: Group,
-    /// Is it supervised? Then it ends when its standard input does, which is when this is dropped.
-    fenced: bool,
-    /// Its standard input, out of the child's hands: to wait for a child closes what that has.
-    input: Option<ChildStdin>,
-}
-
-impl Running {
-    fn of(mut child: Child, fenced: bool) -> Self {
-        let input = child.stdin.take();
-        let mut group = Group::of(&child);
-        if fenced {
-            // Killed at once it could not end the others.
-            group.release();
-        }
-        Self {
-            child,
-            group,
-            fenced,
-            input,
-        }
-    }
-
-    /// Ends it and what it started.
-    async fn end(mut self) -> io::Result<()> {
-        if self.fenced {
-            drop(self.input.take());
-            if timeout(PATIENCE, self.child.wait()).await.is_ok() {
-                return Ok(());
-            }
-            self.group = Group::of(&self.child);
-        }
-        self.group.kill();
-        self.child.wait().await.map(|_| ())
     }
 }

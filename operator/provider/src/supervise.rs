@@ -1,4 +1,4 @@
-//! Stands between us and a program that a configuration names: whatever the program starts ends with it.
+//! Stands between us and a fenced program, be it a plugin or one that a configuration names: whatever the program starts ends with it.
 //!
 //! Runs as `ashlar launch --supervise …` in a process of its own, outside of the fence that the program is within, so that the
 //! program cannot end it. What leaves its group or its session comes back here once its own parent is gone, because this
@@ -7,16 +7,19 @@
 
 use std::{
     ffi::OsString,
-    fs,
+    fs::OpenOptions,
     io::{self, Read},
     os::unix::process::{CommandExt, ExitStatusExt},
     process::{Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
-use rustix::process::{Pid, Signal, WaitOptions};
+use rustix::process::{Resource, Signal, WaitOptions};
 
-use crate::launch::{LaunchError, Request};
+use crate::{
+    descent::children,
+    launch::{LaunchError, NO_CORE, Request},
+};
 
 /// How long is spent on killing what starts others without end.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,6 +32,9 @@ pub(crate) fn run(request: Request, before: Vec<OsString>) -> LaunchError {
     match start(request, before) {
         Ok(status) => {
             end_all();
+            if let Some(signal) = status.signal().and_then(Signal::from_named_raw) {
+                end_by(signal);
+            }
             let code = status.code().or_else(|| Some(BY_SIGNAL + status.signal()?));
             std::process::exit(code.unwrap_or(1))
         }
@@ -38,6 +44,8 @@ pub(crate) fn run(request: Request, before: Vec<OsString>) -> LaunchError {
 
 fn start(request: Request, before: Vec<OsString>) -> Result<ExitStatus, LaunchError> {
     let limit = |error: rustix::io::Errno| LaunchError::Limit(error.into());
+    // Ending as the program ended must leave no core of this process behind.
+    rustix::process::setrlimit(Resource::Core, NO_CORE).map_err(limit)?;
     rustix::process::set_child_subreaper(Some(rustix::process::getpid())).map_err(limit)?;
     let own = std::env::current_exe().map_err(|error| LaunchError::Exec("ashlar".into(), error))?;
     let inner = Request {
@@ -52,6 +60,12 @@ fn start(request: Request, before: Vec<OsString>) -> Result<ExitStatus, LaunchEr
         .process_group(0)
         .spawn();
     let child = started.map_err(|error| LaunchError::Exec(inner.binary, error))?;
+    // The other end is to see when the program closes them.
+    if let Ok(nothing) = OpenOptions::new().write(true).open("/dev/null") {
+        // Where that fails, they close with this process.
+        let _ = rustix::stdio::dup2_stdout(&nothing);
+        let _ = rustix::stdio::dup2_stderr(&nothing);
+    }
     std::thread::spawn(|| {
         let mut line = io::stdin().lock();
         let mut nothing = [0; 64];
@@ -61,6 +75,14 @@ fn start(request: Request, before: Vec<OsString>) -> Result<ExitStatus, LaunchEr
         std::process::exit(BY_SIGNAL + Signal::KILL.as_raw());
     });
     Ok(wait_for(child.id()))
+}
+
+/// Ends this process by the signal that ended the program, so that whoever waits for it is told of it.
+fn end_by(signal: Signal) {
+    // The first may end in a handler that Rust's runtime has for it, which takes itself away.
+    for _ in 0..2 {
+        let _ = rustix::process::kill_process(rustix::process::getpid(), signal);
+    }
 }
 
 /// Waits for one, and takes meanwhile what came to us and died, or the dead would use up the machine's process numbers.
@@ -82,7 +104,7 @@ fn wait_for(child: u32) -> ExitStatus {
 fn end_all() {
     let begun = Instant::now();
     while begun.elapsed() < PATIENCE {
-        let found = children();
+        let found = children(std::process::id());
         for child in &found {
             // It may be gone already.
             let _ = rustix::process::kill_process(*child, Signal::KILL);
@@ -100,36 +122,4 @@ fn end_all() {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
-}
-
-/// The kernel's own list, which takes a fraction of a look at all processes; kernels may be built without it.
-fn children() -> Vec<Pid> {
-    listed_children().unwrap_or_else(|_| found_children())
-}
-
-fn listed_children() -> io::Result<Vec<Pid>> {
-    let mut listed = Vec::new();
-    for thread in fs::read_dir("/proc/self/task")? {
-        let list = fs::read_to_string(thread?.path().join("children"))?;
-        let pids = list.split_whitespace().filter_map(|pid| pid.parse().ok());
-        listed.extend(pids.filter_map(Pid::from_raw));
-    }
-    Ok(listed)
-}
-
-fn found_children() -> Vec<Pid> {
-    let own = std::process::id();
-    let Ok(entries) = fs::read_dir("/proc") else {
-        return Vec::new();
-    };
-    let processes = entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok());
-    let is_child = |pid: &i32| {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        // The name of the program may hold anything; behind it stand its state and its parent.
-        let parent = stat
-            .rsplit_once(')')
-            .and_then(|(_, rest)| rest.split_whitespace().nth(1)?.parse().ok());
-        parent == Some(own)
-    };
-    processes.filter(is_child).filter_map(Pid::from_raw).collect()
 }

@@ -122,6 +122,7 @@ async fn main() {
                 arguments: vec!["launch".into()],
             },
             fence: Fence::Required,
+            bounds: Default::default(),
             inherit_environment: false,
             provisioners: Rules {
                 programs: LocalPrograms::Refused("They are not needed."),

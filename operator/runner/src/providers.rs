@@ -369,6 +369,7 @@ pub(crate) fn launch_options(
     LaunchOptions {
         launcher: settings.launcher.clone(),
         fence: settings.fence,
+        bounds: settings.bounds,
         environment,
         working_folder: place.folder.to_owned(),
         scratch: settings.scratch.clone(),

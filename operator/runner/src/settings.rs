@@ -6,7 +6,7 @@ use ashlar_addr::Provider;
 use ashlar_install::Installer;
 use ashlar_plan::Plan;
 use ashlar_port::States;
-use ashlar_provider::{Anchor, Fence, Launcher, SchemaCache, Sidecar, Taken, Turns, WarmPool};
+use ashlar_provider::{Anchor, Bounds, Fence, Launcher, SchemaCache, Sidecar, Taken, Turns, WarmPool};
 use ashlar_provisioner::Rules;
 
 /// Settings of a process that runs workspaces.
@@ -22,6 +22,8 @@ pub struct Settings {
     pub writable: Vec<PathBuf>,
     /// How plugins are kept to their own.
     pub fence: Fence,
+    /// What plugins are held to, and as whom they run.
+    pub bounds: Bounds,
     /// Do plugins see the environment of this process, as in Terraform, or only what a run gives them?
     pub inherit_environment: bool,
     /// What provisioners may do.

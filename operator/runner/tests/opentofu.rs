@@ -35,6 +35,7 @@ fn settings(scratch: &Path) -> Settings {
             arguments: Vec::new(),
         },
         fence: Fence::Off,
+        bounds: Default::default(),
         inherit_environment: false,
         provisioners: Rules {
             programs: LocalPrograms::Refused("They are not needed."),

@@ -302,6 +302,7 @@ pub(crate) fn settings(
         writable: Vec::new(),
         launcher,
         fence: Fence::Off,
+        bounds: Default::default(),
         inherit_environment: true,
         provisioners: Rules {
             programs: LocalPrograms::Allowed,

@@ -81,6 +81,55 @@ async fn the_whole_group_dies() {
     }
 }
 
+/// Neither its group nor its session is what holds a child back.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_left_its_group_dies() {
+    let mut workspace = Workspace::new();
+    workspace.handshake = Duration::from_secs(1);
+    let leave = "setsid --fork sh -c 'echo $$ > child; exec sleep 600'; while ! test -s child; do :; done";
+    for (then, wanted) in [
+        ("sleep 600", "it was not ready"),
+        ("exit 3", "it ended before it was ready"),
+    ] {
+        workspace.refuses(&format!("{leave}; {then}"), wanted).await;
+        let child = workspace.world().join("child");
+        let pid = pid_in(&child).unwrap();
+        until(|| !alive(&pid)).await;
+        fs::remove_file(child).unwrap();
+    }
+}
+
+/// The operator's end of its standard input is all that holds a supervised plugin.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_left_its_group_dies_with_the_operator() {
+    let workspace = Workspace::new();
+    let plugin = workspace.world().join("plugin");
+    write_program(
+        &plugin,
+        "setsid --fork sh -c 'echo $$ > child; exec sleep 600'\necho $$ > own\nexec sleep 600",
+    );
+    let mut launch = tokio::process::Command::new(env!("CARGO_BIN_EXE_ashlar-launch"));
+    launch.args([
+        "--supervise",
+        "--parent",
+        &std::process::id().to_string(),
+        "--write",
+    ]);
+    launch.arg(workspace.world()).arg("--").arg(&plugin);
+    launch
+        .current_dir(workspace.world())
+        .stdin(std::process::Stdio::piped());
+    let mut supervisor = launch.spawn().unwrap();
+    let files = ["own", "child"].map(|file| workspace.world().join(file));
+    until(|| files.iter().all(|file| pid_in(file).is_some())).await;
+    let pids = files.map(|file| pid_in(&file).unwrap());
+    assert!(pids.iter().all(|pid| alive(pid)));
+    // As the kernel does when the operator dies.
+    drop(supervisor.stdin.take());
+    until(|| !pids.iter().any(|pid| alive(pid))).await;
+    supervisor.wait().await.unwrap();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_plugin_dies_with_its_operator() {
     let workspace = Workspace::new();

@@ -1,14 +1,24 @@
 //! What a plugin reaches of the machine it runs on.
 
-use std::{fs, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    fs,
+    num::NonZeroU32,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::PathBuf,
+};
 
-use ashlar_port::ReadDataRequest;
+use ashlar_addr::Provider as Address;
+use ashlar_port::{Providers, ReadDataRequest};
+use ashlar_provider::Bounds;
 
 use crate::{
+    mirror,
     setup::{
         change::{Object, apply, wanted},
         values::{config, text},
     },
+    until,
     workspace::{Workspace, configured},
 };
 
@@ -69,4 +79,40 @@ async fn the_fence_holds() {
             answer.diags
         );
     }
+}
+
+/// As the chart runs it with a user for providers; nobody but root can.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_of_another_user() {
+    const USER: u32 = 61_003;
+    let mut workspace = Workspace::new();
+    workspace.bounds = Bounds {
+        user: NonZeroU32::new(USER),
+        memory: Some(1 << 30),
+        open_files: Some(1024),
+        file_size: Some(64 << 20),
+        processes: Some(500),
+    };
+    let source = "hashicorp/random";
+    let provider: Address = source.parse().unwrap();
+    // The mirror itself may lie where that user does not come.
+    let binary = workspace.folders.path("terraform-provider-random");
+    fs::copy(workspace.folders.binary(mirror(), &provider), &binary).unwrap();
+    fs::set_permissions(workspace.folders.path(""), fs::Permissions::from_mode(0o755)).unwrap();
+    let plugins = workspace.with(BTreeMap::from([(provider.clone(), binary)]));
+    if !rustix::process::geteuid().is_root() {
+        let refused = plugins.start(&provider).await.map(drop).unwrap_err().to_string();
+        assert!(
+            refused.contains("its user and its limits could not be set"),
+            "{refused}"
+        );
+        return;
+    }
+    let random = configured(&plugins, source).await;
+    for private in fs::read_dir(workspace.folders.path("s")).unwrap() {
+        let private = private.unwrap().metadata().unwrap();
+        assert_eq!((private.uid(), private.mode() & 0o777), (USER, 0o700));
+    }
+    random.close().await;
+    until(|| workspace.running() == 0).await;
 }

@@ -2,12 +2,13 @@
 
 use std::{
     ffi::OsString,
+    num::NonZeroU32,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     time::Duration,
 };
 
-use ashlar_provider::{Ending, LaunchOptions, Program};
+use ashlar_provider::{Bounds, Ending, LaunchOptions, Program};
 
 use crate::{alive, launcher, setup::folders::Folders};
 
@@ -15,6 +16,7 @@ use crate::{alive, launcher, setup::folders::Folders};
 struct Bench {
     folders: Folders,
     variables: Vec<(OsString, OsString)>,
+    bounds: Bounds,
 }
 
 impl Bench {
@@ -28,6 +30,7 @@ impl Bench {
         Self {
             folders,
             variables: Vec::new(),
+            bounds: Bounds::default(),
         }
     }
 
@@ -38,6 +41,7 @@ impl Bench {
     /// What a program prints, and how it ended.
     async fn run(&self, binary: &Path, arguments: &[&str]) -> (String, Ending) {
         let options = LaunchOptions {
+            bounds: self.bounds,
             working_folder: self.path("module"),
             readable: vec![self.path("module")],
             writable: vec![self.path("shared")],
@@ -294,5 +298,130 @@ async fn ways_into_the_kernel_are_closed() {
         let (printed, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", &script]).await;
         assert!(succeeded(ending), "{name}: {printed}");
         assert_eq!(printed, expected.to_string(), "{name}");
+    }
+}
+
+impl Bench {
+    /// One whose programs have a user of their own.
+    fn of_user(user: u32) -> Self {
+        let mut bench = Self::new();
+        bench.bounds.user = NonZeroU32::new(user);
+        for folder in ["", "module", "shared"] {
+            std::fs::set_permissions(bench.path(folder), std::fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        bench
+    }
+}
+
+/// Whether a user of their own can be given; who is not root is told that.
+async fn can_give_users() -> bool {
+    if rustix::process::geteuid().is_root() {
+        return true;
+    }
+    let (printed, ending) = Bench::of_user(61_000).shell("true").await;
+    assert!(!succeeded(ending) && printed.contains("its user and its limits could not be set"));
+    false
+}
+
+#[tokio::test]
+async fn a_user_of_its_own_can_do_nothing_to_what_is_not_its_own() {
+    if !can_give_users().await {
+        return;
+    }
+    let bench = Bench::of_user(61_001);
+    let (printed, ending) = bench
+        .shell("id -u; id -g; id -G; exec grep -c '^Cap[IPE].*:.*[1-9a-f]' /proc/self/status")
+        .await;
+    assert!(!succeeded(ending));
+    assert_eq!(printed, "61001\n61001\n61001\n0\n");
+    // The private folder is its own, and so is what it puts there.
+    let (printed, ending) = bench
+        .shell("echo x > $TMPDIR/x && cat $TMPDIR/x file && touch $HOME/y")
+        .await;
+    assert!(succeeded(ending), "{printed}");
+    assert_eq!(printed, "x\nof the module");
+    // No rule of files speaks of these: the kernel asks whose they are.
+    for command in [
+        "chmod 000 ../shared",
+        "touch -d 2001-01-01 ../shared",
+        "chgrp 61001 ../shared",
+    ] {
+        let (printed, ending) = bench.shell(command).await;
+        assert!(
+            !succeeded(ending) && printed.contains("not permitted"),
+            "{command}: {printed}"
+        );
+    }
+    // It ends with all that it started, whoever they belong to.
+    let (printed, ending) = bench
+        .shell("setsid --fork sh -c 'echo $$; exec sleep 600'; sleep 0.1")
+        .await;
+    assert!(succeeded(ending));
+    until_gone(&printed).await;
+    assert_eq!(
+        std::fs::read_dir(bench.path("scratch")).unwrap().count(),
+        0,
+        "nothing is left"
+    );
+}
+
+#[tokio::test]
+async fn what_a_program_takes_is_bounded() {
+    let mut bench = Bench::new();
+    bench.bounds = Bounds {
+        memory: Some(64 << 20),
+        open_files: Some(64),
+        file_size: Some(1 << 20),
+        ..Bounds::default()
+    };
+    let (printed, _) = bench
+        .shell("ulimit -d; ulimit -n; ulimit -f; ulimit -Hd; ulimit -Hn; ulimit -Hf")
+        .await;
+    assert_eq!(printed, "65536\n64\n2048\n65536\n64\n2048\n");
+    let take = |mib: u32| format!("my $much = 'a' x ({mib} << 20); print length $much");
+    let (printed, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", &take(8)]).await;
+    assert!(succeeded(ending), "{printed}");
+    let (printed, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", &take(200)]).await;
+    assert!(
+        !succeeded(ending) && printed.contains("Out of memory"),
+        "{printed}"
+    );
+    let (printed, ending) = bench.shell("head -c 1000000 /dev/zero > $TMPDIR/x").await;
+    assert!(succeeded(ending), "{printed}");
+    let (printed, ending) = bench.shell("head -c 3000000 /dev/zero > $TMPDIR/x").await;
+    assert!(!succeeded(ending), "{printed}");
+    let open = "my @all; for (1 .. 100) { open(my $file, '<', '/dev/null') or die $!; push @all, $file }";
+    let (printed, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", open]).await;
+    assert!(
+        !succeeded(ending) && printed.contains("Too many open files"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn processes_of_a_user_are_counted() {
+    if !can_give_users().await {
+        return;
+    }
+    let mut bench = Bench::of_user(61_002);
+    bench.bounds.processes = Some(10);
+    let fork = "for (1 .. 30) { my $child = fork(); defined $child or die $!; $child or sleep 600 }";
+    let (printed, ending) = bench.run(Path::new("/usr/bin/perl"), &["-e", fork]).await;
+    assert!(
+        !succeeded(ending) && printed.contains("temporarily unavailable"),
+        "{printed}"
+    );
+}
+
+#[tokio::test]
+async fn how_a_program_ended_is_told() {
+    use std::os::unix::process::ExitStatusExt;
+    let bench = Bench::new();
+    for signal in [6, 9, 11, 15] {
+        let (printed, ending) = bench.shell(&format!("kill -{signal} $$")).await;
+        assert!(
+            matches!(ending, Ending::Exited(status) if status.signal() == Some(signal)),
+            "{signal}: {ending:?} {printed}"
+        );
     }
 }

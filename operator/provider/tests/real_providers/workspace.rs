@@ -12,7 +12,7 @@ use std::{
 
 use ashlar_addr::Provider as Address;
 use ashlar_port::{Provider, Providers};
-use ashlar_provider::{LaunchOptions, Listener, PluginOptions, Plugins, SchemaCache, Timeouts};
+use ashlar_provider::{Bounds, LaunchOptions, Listener, PluginOptions, Plugins, SchemaCache, Timeouts};
 
 use crate::{
     launcher, mirror,
@@ -29,6 +29,7 @@ pub(crate) struct Workspace {
     pub(crate) schemas: Arc<SchemaCache>,
     pub(crate) variables: Vec<(OsString, OsString)>,
     pub(crate) timeouts: Timeouts,
+    pub(crate) bounds: Bounds,
     pub(crate) handshake: Duration,
     pub(crate) secrets: Listener,
 }
@@ -42,6 +43,7 @@ impl Workspace {
             schemas: Arc::default(),
             variables: vec![("KILN_DIR".into(), world)],
             timeouts: Timeouts::default(),
+            bounds: Bounds::default(),
             handshake: Duration::from_secs(60),
             secrets: Arc::new(|_, _| {}),
         }
@@ -68,6 +70,7 @@ impl Workspace {
     pub(crate) fn with(&self, binaries: BTreeMap<Address, PathBuf>) -> Plugins {
         let launch = LaunchOptions {
             handshake: self.handshake,
+            bounds: self.bounds,
             ..self.folders.launch(launcher(), self.variables.clone())
         };
         let options = PluginOptions {

@@ -46,6 +46,7 @@ impl Folders {
         LaunchOptions {
             launcher,
             fence: Fence::Required,
+            bounds: Default::default(),
             environment: Environment::Only(variables),
             working_folder: self.world(),
             scratch: self.path("s"),

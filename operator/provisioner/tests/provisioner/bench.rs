@@ -100,6 +100,7 @@ impl Bench {
                 arguments: Vec::new(),
             },
             fence: Fence::Off,
+            bounds: Default::default(),
             environment: Environment::Only(Vec::new()),
             working_folder: module.clone(),
             scratch: folder.path().join("scratch"),
