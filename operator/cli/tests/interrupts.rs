@@ -1,6 +1,6 @@
 //! A run that is interrupted while a provider does not answer.
 
-#![allow(clippy::unwrap_used, clippy::expect_used)]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use std::{
     fs::{self, File},
