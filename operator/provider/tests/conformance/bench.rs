@@ -125,6 +125,7 @@ impl Bench {
             "ReadResource"
             | "ReadDataSource"
             | "ImportResourceState"
+            | "ListResource"
             | "OpenEphemeralResource"
             | "RenewEphemeralResource"
             | "CloseEphemeralResource" => timeouts.read,
