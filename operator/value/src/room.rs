@@ -13,7 +13,7 @@ const PLACE: u64 = 64;
 /// What a list, a map or an object takes beside what is in it.
 const CONTAINER: u64 = 128;
 /// What a node of a map's tree takes, and how many entries each has at least if they come in order.
-const NODE: (u64, u64) = (640, 6);
+const NODE: (u64, u64) = (800, 6);
 /// What an own text takes beside its bytes.
 const TEXT: u64 = 32;
 /// What any number takes that is not a whole one of 64 bits.
