@@ -34,8 +34,7 @@ pub(crate) fn run(Args {}: &Args) -> Result<()> {
     let mut steps = vec![Step::new("tools", || tools::build(&Group::DEFAULT).map(|_| None))];
     steps.extend(check::steps());
     steps.extend(ORACLES.map(conformance));
-    let providers =
-        "test --package ashlar-provider --features real-providers --no-fail-fast --test real_providers";
+    let providers = "test --package ashlar-provider --features real-providers --no-fail-fast --test real_providers --test programs";
     steps.push(Step::new("real providers", || with_plugins(providers).map(Some)));
     let beside = "run --package ashlar-conformance -- real tests/real";
     steps.push(Step::new("real providers beside Terraform", || {

@@ -13,7 +13,6 @@ mod calls;
 mod faults;
 mod fence;
 mod lives;
-mod programs;
 #[path = "../setup/mod.rs"]
 mod setup;
 mod sidecars;

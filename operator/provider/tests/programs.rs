@@ -1,4 +1,17 @@
 //! Programs that a configuration names, through the real launcher and its fence.
+//!
+//! A test program of its own: some of them fork for as long as they can, and what runs beside them finds no processes left.
+
+#![expect(
+    clippy::unwrap_used,
+    reason = "these are tests, but their helpers stand outside of test functions"
+)]
+
+#[expect(dead_code, reason = "other test programs start plugins in theirs")]
+#[path = "setup/folders.rs"]
+mod folders;
+#[path = "setup/nowhere.rs"]
+mod nowhere;
 
 use std::{
     ffi::OsString,
@@ -8,9 +21,22 @@ use std::{
     time::Duration,
 };
 
-use ashlar_provider::{Bounds, Ending, LaunchOptions, Program};
+use ashlar_provider::{Bounds, Ending, LaunchOptions, Launcher, Program};
 
-use crate::{alive, launcher, setup::folders::Folders};
+use folders::Folders;
+
+/// Stands in for `ashlar launch`.
+fn launcher() -> Launcher {
+    Launcher {
+        program: env!("CARGO_BIN_EXE_ashlar-launch").into(),
+        arguments: Vec::new(),
+    }
+}
+
+/// Does a process run? One that nobody waited for is still listed, as a zombie.
+fn alive(pid: &str) -> bool {
+    std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
+}
 
 /// A folder with a secret beside the module's folder.
 struct Bench {
@@ -358,11 +384,7 @@ async fn a_user_of_its_own_can_do_nothing_to_what_is_not_its_own() {
         .await;
     assert!(succeeded(ending));
     until_gone(&printed).await;
-    assert_eq!(
-        std::fs::read_dir(bench.path("scratch")).unwrap().count(),
-        0,
-        "nothing is left"
-    );
+    assert_eq!(bench.folders.running(), 0, "nothing is left");
 }
 
 #[tokio::test]
